@@ -15,7 +15,7 @@ import { type ServerProcess, startServer } from './server-process.ts';
 
 export const RUNBOOKS = fileURLToPath(new URL('../../docs/runbooks/', import.meta.url));
 /** The facts of a check-in are stored within seconds. */
-const SEEN_WITHIN_MS = 20_000;
+const SEEN_WITHIN_MS = 90_000;
 const CONFIG = 'config.json';
 
 /** A host with the compiled agent and without packages, on which the steps of a runbook can be run. */

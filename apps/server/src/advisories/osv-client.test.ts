@@ -101,7 +101,7 @@ describe('the source’s faults', () => {
     ['garbage', 'garbage', 1],
   ] as const)('%s is the value %s after %i calls', async (mode, kind, calls) => {
     osv.mode = mode;
-    const timeouts = mode === 'hang' ? { batchMs: 150, singleMs: 150 } : patient;
+    const timeouts = mode === 'hang' ? { batchMs: 1_000, singleMs: 1_000 } : patient;
     const asking = createOsvClient({ baseUrl: osv.url, timeouts, sleep });
     onTestFinished(() => asking.close());
     expect(await asking.query([OPENSSL])).toMatchObject([{ kind, ids: [] }]);

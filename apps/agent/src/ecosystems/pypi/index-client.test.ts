@@ -8,7 +8,7 @@ import { type IndexLimits, openIndex } from './index-client.ts';
 
 /** Long enough for an answer on a busy machine. */
 const PATIENT: IndexLimits = { pageTimeoutMs: 30_000, pageMaxBytes: 10_000 };
-const QUICK: IndexLimits = { ...PATIENT, pageTimeoutMs: 300 };
+const QUICK: IndexLimits = { ...PATIENT, pageTimeoutMs: 1_000 };
 
 async function indexOf(listener: RequestListener, limits = PATIENT) {
   const requests: IncomingMessage[] = [];
