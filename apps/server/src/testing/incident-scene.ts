@@ -12,8 +12,8 @@ const Reported = Type.Object({ updates: Type.Array(Type.Object({ update_id: Type
 const Commands = Type.Object({ items: Type.Array(Type.Object({ id: Type.String() })) });
 const Begun = Type.Object({ secret: Type.String() });
 const Confirmed = Type.Object({ recovery_codes: Type.Array(Type.String()) });
-/** Tables written outside of any act: last seen times, registry answers, budgets of refused reports. */
-const APART = ['agent_presence', 'provenances', 'release_times', 'outsider_usage'];
+/** Tables written outside of any act: last seen times, registry answers, budgets of refused reports, limits of all servers. */
+const APART = ['agent_presence', 'provenances', 'release_times', 'outsider_usage', 'shared_counts'];
 
 /** The whole application with one host, and helpers that cause incidents. */
 export async function openIncidentScene(engine: TestEngine) {
@@ -137,10 +137,10 @@ const REFUSE: Record<Clients['app']['platform']['database']['engine'], (type: st
   postgres: (type) => ({
     on: [
       `CREATE FUNCTION no_event() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no event'; END $$`,
-      `CREATE TRIGGER no_event BEFORE INSERT ON events FOR EACH ROW WHEN (NEW.type = '${type}')
+      `CREATE TRIGGER no_event BEFORE INSERT ON unchained_events FOR EACH ROW WHEN (NEW.type = '${type}')
         EXECUTE FUNCTION no_event()`,
     ],
-    off: ['DROP TRIGGER no_event ON events', 'DROP FUNCTION no_event'],
+    off: ['DROP TRIGGER no_event ON unchained_events', 'DROP FUNCTION no_event'],
   }),
 };
 
