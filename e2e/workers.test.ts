@@ -45,6 +45,8 @@ const PACKAGES = Array.from({ length: 500 }, (_, n) => ({
 }));
 /** How long a request may take that waits for nobody, in milliseconds; one that waits for slow bodies takes thirty seconds. */
 const PROMPT_MS = 10_000;
+/** A worker and its server have told each other what is new. */
+const TOLD_MS = 1_100;
 /** What a host may meet while a worker is gone; it asks again. Any other answer is a fault. */
 const PASSING = ['200', '201', '202', '204', '503', 'error ECONNRESET', 'error ECONNREFUSED'];
 
@@ -195,7 +197,7 @@ test.each(postgres)(
     onTestFinished(() => database.end());
     await database.query('BEGIN; LOCK TABLE agents IN ACCESS EXCLUSIVE MODE');
     const answer = commandsAt(atWorker, agent);
-    await pause(1_500);
+    await pause(3_000);
     await database.query('ROLLBACK');
     expect(await answer).toEqual([]);
     const line = await server.line(/slow request .* worker=1/);
@@ -220,7 +222,7 @@ describe.each(sqlite)('a server and its worker on $name', (engine) => {
     // Few enough for the limit, beyond which the server judges every check-in.
     for (let round = 0; round < 6; round++) {
       for (const at of [original, copy]) await commandsAt(at, agent);
-      await pause(300);
+      await pause(TOLD_MS);
     }
     const events = await operator.events({ type: 'CLONE_SUSPECTED' });
     expect(events).toEqual([expect.objectContaining({ agent_id: agent.agentId })]);
