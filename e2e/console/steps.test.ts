@@ -8,7 +8,7 @@ const DESKTOP = { width: 1440, height: 900 };
 const PHONE = { width: 390, height: 844 };
 /** How far the window scrolls sideways. */
 const SIDEWAYS = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
-const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
+const MINUTE_MS = 60_000;
 const steps = (page: Page) => page.getByRole('list', { name: 'Steps' }).getByRole('listitem');
 const step = (page: Page, label: string) => steps(page).filter({ hasText: label });
 
@@ -32,11 +32,16 @@ describeUpdates('the steps of an installation in the console', (scene) => {
 
   test('a slow download is seen as such on the pages of the update, the command and the host', async () => {
     const { hostname, say, pages } = await fetched('0.2.0');
+    const { ago, agoNow } = times();
     await say({ status: 'running', started_at: ago(14) });
     const page = await scene.openAs();
+    const begun = (doing: string, minutes: number) =>
+      expect
+        .poll(() => page.getByText(`Waits for the host to ${doing} (begun ${agoNow(minutes)})`).count())
+        .toBe(1);
     for (const [name, url] of pages) {
       await page.goto(url);
-      await page.getByText(/^Waits for the host to download the packages \(begun 14 min ago\)/).waitFor();
+      await begun('download the packages', 14);
       await expect.poll(() => step(page, 'Downloading').getAttribute('aria-current')).toBe('step');
       await expect.poll(() => step(page, 'Installing').innerText()).toContain('not reached');
       for (const [width, size] of [
@@ -52,7 +57,7 @@ describeUpdates('the steps of an installation in the console', (scene) => {
 
     // The page follows by itself.
     await say({ status: 'running', installing_at: ago(2) });
-    await page.getByText(/^Waits for the host to install the packages \(begun 2 min ago\)/).waitFor();
+    await begun('install the packages', 2);
     await expect.poll(() => step(page, 'Downloading').innerText()).toContain('took 12 min');
     await expect.poll(() => step(page, 'Installing').getAttribute('aria-current')).toBe('step');
     await inspect(page, 'steps-installing');
@@ -68,6 +73,7 @@ describeUpdates('the steps of an installation in the console', (scene) => {
 
   test('a host whose agent does not tell which it is at has one step for both', async () => {
     const { say, pages } = await fetched('0.1.0');
+    const { ago } = times();
     await say({ status: 'running', started_at: ago(14) });
     const page = await scene.openAs();
     for (const [name, url] of pages) {
@@ -98,6 +104,15 @@ describeUpdates('the steps of an installation in the console', (scene) => {
     await page.getByText('The host had all files after 11 min and began to install them.').waitFor();
   });
 });
+
+/** Times before this moment, and how the pages name them by now. */
+function times() {
+  const nowMs = Date.now();
+  return {
+    ago: (minutes: number) => new Date(nowMs - minutes * MINUTE_MS).toISOString(),
+    agoNow: (minutes: number) => `${minutes + Math.floor((Date.now() - nowMs) / MINUTE_MS)} min ago`,
+  };
+}
 
 function pagesOf(updateId: string, commandId: string, agentId: string) {
   return [
