@@ -30,8 +30,8 @@ const STAYING: readonly Kind[] = [
   'delivery',
 ];
 
-/** Tables without named rows: presence of agents, and the budgets of outsiders. */
-const ASIDE: readonly string[] = ['agent_presence', 'outsider_usage'];
+/** Tables without named rows: presence of agents, the budgets of outsiders, and the limits of all servers. */
+const ASIDE: readonly string[] = ['agent_presence', 'outsider_usage', 'shared_counts'];
 
 interface Case extends Place {
   naming: Naming;
