@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { CreatedRegistrationToken } from '@tidegate/protocol/enrolment-api';
 import { LoginAnswer } from '@tidegate/protocol/operators-api';
 import { canMount } from '@tidegate/testkit/can-mount';
+import { freePort } from '@tidegate/testkit/free-port';
 import { runTool } from '@tidegate/testkit/run-tool';
 import { tmpDir } from '@tidegate/testkit/tmp';
 import { Type } from 'typebox';
@@ -51,13 +52,13 @@ describe.skipIf(missing !== null)(
 
       await install(last.packages);
       machine();
-      const first = startServer(root);
+      const port = String(await freePort());
+      const first = startServer(root, port);
       const { url, login } = await becomeFirstOperator(first);
       const made = await post(`${url}/api/v1/admin/registration-tokens`, { label: 'host' }, login.token);
       const { token } = await parsed(made, CreatedRegistrationToken);
       const enrol = ['tidegate-agent', 'enrol', '--server', url, '--user', 'tidegate-agent'];
       await runInTree(root, [...enrol, '--machine-id-source', 'machine-id'], { TIDEGATE_TOKEN: token });
-      const port = new URL(url).port;
       await checkIn(root);
       expect(await versions(url)).toEqual([last.version]);
       await stop(first);
@@ -84,7 +85,7 @@ describe.skipIf(missing !== null)(
   },
 );
 
-function startServer(tree: string, port = '0') {
+function startServer(tree: string, port: string) {
   const env = { SERVICE_PORT: port, SERVICE_ADVISORY_SOURCE: 'off' };
   const child = startUnit({ tree, unit: 'tidegate.service', env });
   onTestFinished(() => child.signal('SIGKILL'));

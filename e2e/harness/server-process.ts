@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { compiledModules } from '@tidegate/testkit/compile-cache';
+import { freePort } from '@tidegate/testkit/free-port';
 import { SYSTEM_PATH } from '@tidegate/testkit/run-tool';
 import { BUILT_SERVER } from '../../scripts/release/build-server.ts';
 import { type Child, startChild } from './child.ts';
@@ -55,11 +56,11 @@ export type ServerProcess = {
   command(...words: string[]): Promise<string>;
 };
 
-/** Starts a server on a free port and waits until it listens. */
+/** Starts a server on a free port, which nobody else takes while it restarts, and waits until it listens. */
 export async function startServer(given: ServerOptions): Promise<ServerProcess> {
   const earlier: string[] = [];
   let options = given;
-  let child = start(options, 0);
+  let child = start(options, await freePort());
   const url = await listening(child);
   const port = Number(new URL(url).port);
 

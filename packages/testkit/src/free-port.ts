@@ -3,15 +3,20 @@ import { once } from 'node:events';
 import { connect, createServer, type Server, type TcpNetConnectOpts } from 'node:net';
 
 /** Below the ports that systems give to whoever asks for any: Linux begins at 32768. */
-const PORTS = { from: 20_000, count: 10_000 };
+const FIRST_PORT = 20_000;
+/** Each worker of a run of vitest has so many ports of its own. */
+const PORTS_A_WORKER = 1_000;
+const WORKERS_MAX = 12;
+const worker = Number(process.env.VITEST_POOL_ID ?? 0) % WORKERS_MAX;
+let next = randomInt(PORTS_A_WORKER);
 
 /**
- * A port of 127.0.0.1 that is free, for programs that cannot choose one themselves. Neither a connection nor a listener
- * on port 0 takes it meanwhile; another caller of this may.
+ * A port of 127.0.0.1 that is free, for programs that cannot choose one themselves, or begin again on the same one. Neither
+ * a connection nor a listener on port 0 takes it meanwhile, nor another test of this run; one of another run may.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = PORTS.from + randomInt(PORTS.count);
+    const port = FIRST_PORT + worker * PORTS_A_WORKER + (next++ % PORTS_A_WORKER);
     if (await canListen(port)) return port;
   }
 }
