@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { freePort } from '@tidegate/testkit/free-port';
 import { findTool, SYSTEM_PATH } from '@tidegate/testkit/run-tool';
 import { onTestFinished } from 'vitest';
 import { type Child, startChild } from './child.ts';
@@ -27,7 +28,7 @@ export function rsyslogMissing(): string | null {
 /** Debian's rsyslog, which takes TLS from clients with a certificate of the authority in `ca.pem` of the folder. */
 export async function startRsyslog(folder: string) {
   const path = (name: string) => join(folder, name);
-  let port = 0;
+  const port = await freePort();
   let child = await start();
   onTestFinished(() => end('SIGTERM'));
 
@@ -43,10 +44,7 @@ export async function startRsyslog(folder: string) {
     }
     return started;
   }
-  /** It names the port where it chose one itself. */
   async function isListening(): Promise<boolean> {
-    if (port === 0 && existsSync(path('port'))) port = Number(readFileSync(path('port'), 'utf8'));
-    if (port === 0) return false;
     const socket = connect(port, '127.0.0.1');
     const answer = await Promise.race([once(socket, 'connect'), once(socket, 'close')]).catch(() => null);
     socket.destroy();
@@ -82,7 +80,7 @@ global(workDirectory="${path('.')}" maxMessageSize="8k" defaultNetstreamDriver="
 main_queue(queue.type="Direct")
 module(load="mmpstrucdata")
 module(load="imtcp" streamDriver.name="gtls" streamDriver.mode="1" streamDriver.authMode="x509/certvalid")
-input(type="imtcp" address="127.0.0.1" port="${port}" listenPortFileName="${path('port')}")
+input(type="imtcp" address="127.0.0.1" port="${port}")
 template(name="read" type="list") {
   constant(value="{")
   ${property('pri', 'pri')} constant(value=",")
