@@ -14,11 +14,14 @@ const FLAGS = [
   '--disable-sync',
 ];
 
+/** How long it may take to start on a busy machine. */
+const START_MAX_MS = 120_000;
+
 /** Debian's Chromium without a window. */
 export function launchChromium(): Promise<Browser> {
   const named = process.env.CHROMIUM_PATH !== undefined;
   const executablePath = !named && existsSync(HEADLESS_SHELL) ? HEADLESS_SHELL : CHROMIUM;
-  return chromium.launch({ executablePath, args: FLAGS });
+  return chromium.launch({ executablePath, args: FLAGS, timeout: START_MAX_MS });
 }
 
 /** Says which package has the browser; null if it is installed. */
