@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Database } from '../platform/db/engine.ts';
 import { insertTestAgent } from '../testing/agent-rows.ts';
@@ -68,6 +69,24 @@ describe.each(ENGINES)('the read of callers on $name', (engine) => {
     expect(rows.map((row) => row?.agentId)).toEqual(asked.map((key) => key.agentId));
     expect(counted.reads).toBe(5);
     expect(counted.mostAtOnce).toBeLessThanOrEqual(2);
+  });
+
+  test('requests that follow one another within milliseconds share a statement on PostgreSQL', async () => {
+    const database = await engine.open();
+    const key = await insertTestAgent(database, { n: 1 });
+    const counted = countReads(database);
+    const rest = Promise.withResolvers<void>();
+    const read = createCallerReader(counted.database, () => rest.promise);
+    await read(key);
+    const later = [read(key)];
+    await turn();
+    later.push(read(key));
+    await turn();
+    const isShared = engine.name === 'postgres';
+    expect(counted.reads).toBe(isShared ? 1 : 3);
+    rest.resolve();
+    expect((await Promise.all(later)).map((row) => row?.agentId)).toEqual([key.agentId, key.agentId]);
+    expect(counted.reads).toBe(isShared ? 2 : 3);
   });
 
   test('a failed statement fails only its own requests', async () => {

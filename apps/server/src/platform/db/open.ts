@@ -26,7 +26,7 @@ export function openDatabase(
 export function openReads(
   { dataDir, databaseUrl }: { dataDir: string; databaseUrl: string | null },
   options: { onError: (error: Error) => void },
-): Pick<Database, 'prepareRead' | 'close'> {
+): Pick<Database, 'engine' | 'prepareRead' | 'close'> {
   return databaseUrl === null
     ? openSqliteReads(join(dataDir, SQLITE_FILE))
     : openPostgresReads(databaseUrl, options);

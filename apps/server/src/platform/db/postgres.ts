@@ -157,10 +157,14 @@ export function openPostgres(
 export function openPostgresReads(
   url: string,
   options: { onError: (error: Error) => void },
-): Pick<Database, 'prepareRead' | 'close'> {
+): Pick<Database, 'engine' | 'prepareRead' | 'close'> {
   const pool = openPool(url, { ...options, max: CONNECTIONS.prepared });
   const run = preparedOn(pool, { watch: null, isPooled: isBehindPooler(url) });
-  return { prepareRead: (sql) => (parameters) => run(sql, parameters), close: () => pool.end() };
+  return {
+    engine: 'postgres',
+    prepareRead: (sql) => (parameters) => run(sql, parameters),
+    close: () => pool.end(),
+  };
 }
 
 function preparedOn(pool: Pool, { watch, isPooled }: Means) {

@@ -110,9 +110,10 @@ export function openSqlite(file: string, options: SqliteOptions): Database {
 }
 
 /** Opens the file of another process, which writes it, for prepared reads. */
-export function openSqliteReads(file: string): Pick<Database, 'prepareRead' | 'close'> {
+export function openSqliteReads(file: string): Pick<Database, 'engine' | 'prepareRead' | 'close'> {
   const reader = openReader(file);
   return {
+    engine: 'sqlite',
     prepareRead: (sql) => prepareReadOn(reader, sql, null),
     close: async () => reader.close(),
   };
