@@ -5,7 +5,7 @@ import { BEGIN_YOUNG, HEAP_GROWTH } from './heap.ts';
 /** A heap of which most is alive, and of which each part is replaced again and again. */
 const BUSY = `
 const kept = [];
-for (let i = 0; i < 3_000; i++) kept[i % 200] = Array.from({ length: 5_000 }, (_, n) => ({ n }));
+for (let i = 0; i < 10_000; i++) kept[i % 200] = Array.from({ length: 5_000 }, (_, n) => ({ n }));
 `;
 
 /** The first objects of one place stay alive, as connections do while few come. The later ones do not, and hold much. */
