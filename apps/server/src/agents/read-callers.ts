@@ -31,7 +31,7 @@ interface CallerQuestion {
 const IN_FLIGHT_MAX = 2;
 /** Families per statement. */
 const BATCH_MAX = 200;
-/** Least time between two statements of few families on PostgreSQL, in milliseconds: each costs more than all else of a check-in. */
+/** Least time between two statements of few families on PostgreSQL, in milliseconds: there a statement costs far more than what it reads. */
 const REST_MS = 3;
 /** As many do not wait for more. */
 const ENOUGH = 16;
