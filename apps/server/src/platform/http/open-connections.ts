@@ -156,14 +156,15 @@ export function createOpenConnections(options: {
       server.once('close', () => clearInterval(looks));
       if (!(server instanceof TlsServer)) return void server.on('connection', accept);
       // Requests come on another socket than the one that was accepted, and nothing public leads from it to that one.
-      const shaking = new Map<string, WeakRef<Connection>>();
+      // An object: what has left it is kept by nothing, where a Map may keep it (decision 0135).
+      const shaking: Record<string, Connection> = Object.create(null);
       server.on('connection', (raw: Socket) => {
         const peer = peerOf(raw);
-        shaking.set(peer, new WeakRef(accept(raw)));
-        raw.once('close', () => shaking.delete(peer));
+        shaking[peer] = accept(raw);
+        raw.once('close', () => delete shaking[peer]);
       });
       server.on('secureConnection', (socket) => {
-        const connection = shaking.get(peerOf(socket))?.deref();
+        const connection = shaking[peerOf(socket)];
         if (connection === undefined) return;
         connections.delete(connection.socket);
         connection.socket = socket;
