@@ -88,9 +88,8 @@ export function createAgentDoor({ config, limiter, accessTokens, readCaller }: A
 
   return {
     enter(request: Entering, asked) {
-      const entry = request[ENTRY] ?? judge(request, asked);
-      request[ENTRY] = entry;
-      return entry;
+      request[ENTRY] ??= judge(request, asked);
+      return request[ENTRY];
     },
   };
 }

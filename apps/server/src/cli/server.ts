@@ -1,6 +1,6 @@
 import { EXIT, type ExitCode, readArgs, UsageError } from '@tidegate/terminal/read-args';
 import { readConfig } from '../config.ts';
-import { boundHeap } from '../platform/heap.ts';
+import { beginYoung } from '../platform/heap.ts';
 import { createLog } from '../platform/log.ts';
 import { unknownSettings, warnOfUnknown } from '../unknown-settings.ts';
 import { type CliWorld, declareCommand } from './command.ts';
@@ -29,7 +29,7 @@ export const serverCommand = declareCommand({
 
 /** Resolves only if the server does not start; a running one ends the process when it stops. */
 async function runServer({ env, now, random, err }: CliWorld): Promise<ExitCode> {
-  boundHeap();
+  beginYoung();
   const refuse = (fault: string): ExitCode => {
     err(`The server does not start: ${fault}`);
     return EXIT.failed;

@@ -10,6 +10,6 @@ export const BEGIN_YOUNG = '--no-allocation-site-pretenuring';
  * Keeps what is over out of the old part of the heap of a server and of each worker: V8 lets that grow to up to four times of
  * what is alive, and a process gives little of it back (decision 0135).
  */
-export function boundHeap(): void {
+export function beginYoung(): void {
   setFlagsFromString(BEGIN_YOUNG);
 }

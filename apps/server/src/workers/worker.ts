@@ -7,7 +7,7 @@ import { shedAgents } from '../agents/shed-agents.ts';
 import { createPlainCheckIn, IDLE_ANSWER } from '../check-in/plain-check-in.ts';
 import { systemClock } from '../platform/clock.ts';
 import { openReads } from '../platform/db/open.ts';
-import { boundHeap } from '../platform/heap.ts';
+import { beginYoung } from '../platform/heap.ts';
 import { boundConnections, forwardedMax } from '../platform/http/bound-connections.ts';
 import { installClientFaults } from '../platform/http/client-faults.ts';
 import { createForward } from '../platform/http/forward.ts';
@@ -34,7 +34,7 @@ const STATE_MAX_AGE_MS = 3_000;
 const STOP_MAX_MS = 5_000;
 
 process.umask(0o077);
-boundHeap();
+beginYoung();
 // The server ends the worker: signals for the whole group must not end it before.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
 process.on('disconnect', () => process.exit(0));
