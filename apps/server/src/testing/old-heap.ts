@@ -1,6 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { getHeapSpaceStatistics } from 'node:v8';
 
 /** Items under way at once. */
 const UNDER_WAY = 8;
@@ -12,14 +11,16 @@ const WEIGHT = 1_000;
 /** What all items weigh together, in bytes. */
 export const WEIGHT_OF_ALL = ITEMS * WEIGHT * 8;
 
+/** Keeps the weight with an item that it begins, and returns what ends the item. */
+export type Begin = (weight: number[]) => () => void;
+
 /**
  * Begins items and ends each a little later, while the young part of the heap is collected again and again. Returns how much got
  * into the old part, in bytes: it stays there until a whole collection, though nothing needs it. V8 may collect the whole by
- * itself meanwhile: what that takes away counts as well. `begin` keeps the weight with the item, and returns what ends the item.
+ * itself meanwhile: what that takes away counts as well. Wants `--expose-gc`.
  */
-export async function oldHeapGrowth(begin: (weight: number[]) => () => void): Promise<number> {
-  setFlagsFromString('--expose-gc');
-  const collect: (options: { type: 'minor' | 'major' }) => void = runInNewContext('gc');
+export async function oldHeapGrowth(begin: Begin): Promise<number> {
+  if (globalThis.gc === undefined) throw new Error('Node has to be started with --expose-gc');
   const underWay: (() => void)[] = [];
   let [grown, last] = [0, 0];
   function look(): void {
@@ -34,15 +35,15 @@ export async function oldHeapGrowth(begin: (weight: number[]) => () => void): Pr
       if (n % ITEMS_OF_COLLECTION !== 0) continue;
       // Streams finish what they put off.
       await setImmediate();
-      collect({ type: 'minor' });
+      globalThis.gc?.({ type: 'minor' });
       look();
     }
   }
   await turnOver(UNDER_WAY);
   // What holds the items becomes old itself.
-  for (let n = 0; n < 3; n++) collect({ type: 'minor' });
+  for (let n = 0; n < 3; n++) globalThis.gc?.({ type: 'minor' });
   await turnOver(ITEMS_OF_COLLECTION);
-  collect({ type: 'major' });
+  globalThis.gc?.({ type: 'major' });
   [grown, last] = [0, oldBytes()];
   await turnOver(ITEMS);
   return grown;
