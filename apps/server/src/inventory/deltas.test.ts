@@ -291,6 +291,66 @@ describe.each(ENGINES)('deltas of an inventory on $name', (engine) => {
     expect((await usage()) - before).toBe(1 + 150 + 2 + 151);
   });
 
+  test('an unchanged report is charged for what it has the server read, and begins nothing once the budget is spent', async () => {
+    const { database, platform, send, write } = await setUp();
+    const many = reportOf(
+      [...Array.from({ length: 2_500 }, (_, n): [string, string] => ['many', `1.${n}`]), ['curl', '8.0-1']],
+      {
+        updates: [
+          { name: 'many', arch: 'amd64', current_version: '1.1', available_version: '3' },
+          { name: 'curl', arch: 'amd64', current_version: '7.9', available_version: '8.0-1' },
+        ],
+      },
+    );
+    const again = () => send('PATCH', deltaOf(many, many));
+    const states = async () => {
+      const rows = await database.read
+        .selectFrom('updates')
+        .select(['name', 'state'])
+        .orderBy('name')
+        .execute();
+      return rows.map(({ name, state }) => `${name} ${state}`);
+    };
+    const usage = async () => {
+      const { rows } = await database.read
+        .selectFrom('outsider_usage')
+        .select('rows')
+        .where('kind', '=', 'reports')
+        .executeTakeFirstOrThrow();
+      return Number(rows);
+    };
+    const fail = (name: string) => {
+      platform.clock.advance(1_000);
+      const set = { state: 'failed', updated_at: platform.now() };
+      return write((tx) => tx.updateTable('updates').set(set).where('name', '=', name).execute());
+    };
+    await send('PUT', many.content);
+    await fail('curl');
+    const before = await usage();
+    // Of what is honest nothing is charged.
+    expect((await again()).status).toBe(200);
+    expect(await usage()).toBe(before);
+    await fail('many');
+    for (const method of ['PATCH', 'PUT'] as const) {
+      expect((await send(method, method === 'PUT' ? many.content : deltaOf(many, many))).status).toBe(200);
+    }
+    // A tenth of those beyond a thousand that were read, each time.
+    expect((await usage()) - before).toBe(2 * 150);
+    await write((tx) =>
+      tx
+        .updateTable('outsider_usage')
+        .set({ rows: BUDGETS.reports.rows + 1 })
+        .where('kind', '=', 'reports')
+        .execute(),
+    );
+    for (const method of ['PATCH', 'PUT'] as const) {
+      const answer = await send(method, method === 'PUT' ? many.content : deltaOf(many, many));
+      expect([answer.status, answer.code]).toEqual([429, 'host_budget_spent']);
+    }
+    expect(await usage()).toBe(BUDGETS.reports.rows + 1);
+    expect(await states()).toEqual(['curl installed', 'many failed']);
+  });
+
   test('a delta beside a whole report that many transactions write: the whole one counts', async () => {
     const { deps, agentId, send, packages, report } = await setUp();
     await send('PUT', BASE.content);

@@ -2,18 +2,14 @@ import { lockAgent } from '../agents/store.ts';
 import { changePackages, countPackages, packagesNamed } from '../installed/store.ts';
 import { charge } from '../outsiders/charge.ts';
 import type { Tx } from '../platform/db/engine.ts';
-import type { Platform } from '../platform/platform.ts';
 import type { ScannedUpdate } from '../updates/record-scan.ts';
+import { chargeRead } from './charge-read.ts';
 import { diffDelta } from './diff-packages.ts';
 import type { ReadDelta } from './read-report.ts';
 import { type ReportDeps, recordFindings } from './record-report.ts';
 import { findBase, type Section } from './store.ts';
 
 export const NO_BASE = 'The server does not have the complete report that base_sha256 names.';
-
-/** Stored packages that a delta has the server read without a charge, and how many more are charged as one written row. */
-const READ_FREE = 1_000;
-const READ_AS_ONE = 10;
 
 export type DeltaOutcome =
   | { kind: 'recorded'; updates: ScannedUpdate[] }
@@ -72,16 +68,6 @@ export async function recordDelta(
     report: { scanned_at, complete: true, packages, updates, ...(condition && { condition }) },
   });
   return { kind: 'recorded', updates: answered };
-}
-
-/** A delta of a few bytes may name a package that the host has in two hundred thousand versions. */
-async function chargeRead(
-  tx: Tx,
-  platform: Platform,
-  { agentId, read }: { agentId: string; read: number },
-): Promise<boolean> {
-  const rows = Math.ceil(Math.max(0, read - READ_FREE) / READ_AS_ONE);
-  return rows === 0 || charge(tx, platform, { kind: 'reports', subject: { agentId }, rows, bytes: 0 });
 }
 
 /** As a whole report is charged: for what is written, and for each candidate that may be looked up. */

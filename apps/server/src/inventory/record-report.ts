@@ -4,6 +4,7 @@ import { lockAgent } from '../agents/store.ts';
 import { planOthersAgain, withdrawFinished } from '../commands/withdraw-approvals.ts';
 import { comparedPackages } from '../installed/compared-store.ts';
 import { changePackages, type PackageRecord, packagesNamed } from '../installed/store.ts';
+import { hasSpentReports, reportsSpent } from '../outsiders/charge.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { recordFirstSeen } from '../release-times/record-first-seen.ts';
@@ -19,6 +20,7 @@ import {
   type ScanReport,
 } from '../updates/record-scan.ts';
 import { closedByScan, hasPlaces, scanFacts } from '../updates/scan-rules.ts';
+import { chargedRows, chargeRead } from './charge-read.ts';
 import { createPackageDiff } from './diff-packages.ts';
 import type { ReadReport, ReadUpdate } from './read-report.ts';
 import { copyDigests, putReport, type Section } from './store.ts';
@@ -98,29 +100,46 @@ export async function recordFindings(
 
 /**
  * The same complete report again: closes the updates that failed, or were reopened, since it was taken, and that
- * it shows installed. There is a transaction only if there is one to close.
+ * it shows installed. There is a transaction only if there is one to close, or much was read. Throws 429 if the budget of the
+ * host is spent.
  */
 export async function recordUnchanged(
   { platform }: Pick<ReportDeps, 'platform'>,
-  section: Section & { receivedAtMs: number },
+  { receivedAtMs: sinceMs, ...section }: Section & { receivedAtMs: number },
 ): Promise<void> {
   const { database } = platform;
-  if ((await findClosed(database.read, section)).rows.length === 0) return;
+  const { agentId } = section;
+  const changed = await changedSince(database.read, { ...section, sinceMs });
+  if (changed.length === 0) return;
+  if (await hasSpentReports(database.read, platform, agentId)) throw reportsSpent(platform);
+  const found = await closedAmong(database.read, { ...section, changed });
+  if (found.rows.length === 0 && chargedRows(found.read) === 0) return;
   await database.transact(async (tx) => {
-    if (!(await lockAgent(tx, section.agentId))) return;
-    const { rows, facts } = await findClosed(tx, section);
+    if (!(await lockAgent(tx, agentId))) return;
+    // These may be closed still; if this spends the budget, the next report is refused.
+    await chargeRead(tx, platform, { agentId, read: found.read });
+    if (found.rows.length === 0) return;
+    const { rows, facts } = await closedAmong(tx, {
+      ...section,
+      changed: await changedSince(tx, { ...section, sinceMs }),
+    });
     await endClosed(tx, platform, await closeUpdates(tx, platform, { scan: { facts }, rows }));
   });
 }
 
-async function findClosed(db: Db, { receivedAtMs: sinceMs, ...section }: Section & { receivedAtMs: number }) {
-  const changed = await changedSince(db, { ...section, sinceMs });
+/** Which of these updates what is stored of the host closes, and how many packages were read to find that. */
+async function closedAmong(
+  db: Db,
+  { changed, ...section }: Section & { changed: Awaited<ReturnType<typeof changedSince>> },
+) {
   const names = [...new Set(changed.map(({ name }) => name))];
-  const packages = (await packagesNamed(db, section, names)).map(({ name, arch, version }) => ({
-    ...{ name, arch, version },
-  }));
+  const packages = await packagesNamed(db, section, names);
   const facts = scanFacts({ ecosystem: section.ecosystem, complete: true, packages, updates: [] });
-  return { facts, rows: changed.filter((row) => closedByScan(row, facts) !== null) };
+  return {
+    facts,
+    rows: changed.filter((row) => closedByScan(row, facts) !== null),
+    read: packages.length,
+  };
 }
 
 /**

@@ -1,5 +1,5 @@
 import { appendEvent, type NewEvent } from '../events/append-event.ts';
-import type { Tx } from '../platform/db/engine.ts';
+import type { Db, Tx } from '../platform/db/engine.ts';
 import { Refusal } from '../platform/http/refusal.ts';
 import type { Platform } from '../platform/platform.ts';
 import {
@@ -35,7 +35,7 @@ export async function charge(
   const day = dayOf(platform.now());
   const budget: Budget = BUDGETS[kind];
   const added = { rows, bytes };
-  if (budget.all && (await isSpent(tx, { kind, day, budget: budget.all }))) return false;
+  if (budget.all && (await isSpent(tx, { kind, subject: ALL, day, budget: budget.all }))) return false;
   const own = { kind, subject: nameOf(subject), day, ...added };
   const charged = judgeCharge({ used: await addUsage(tx, own), added, budget });
   if (charged === 'within' && budget.all) {
@@ -47,10 +47,10 @@ export async function charge(
 }
 
 async function isSpent(
-  tx: Tx,
-  { kind, day, budget }: { kind: BudgetKind; day: number; budget: Amount },
+  db: Db,
+  { budget, ...of }: { kind: BudgetKind; subject: string; day: number; budget: Amount },
 ): Promise<boolean> {
-  const used = await readUsage(tx, { kind, subject: ALL, day });
+  const used = await readUsage(db, of);
   return used !== null && (used.rows > budget.rows || used.bytes > budget.bytes);
 }
 
@@ -107,6 +107,16 @@ export async function chargeReport(
     charge(tx, platform, { kind: 'reports', subject: { agentId }, ...amount }),
   );
   if (!isWithin) throw reportsSpent(platform);
+}
+
+/** Whether a host has spent today's budget of its reports: so that work which is charged afterwards does not begin. */
+export async function hasSpentReports(
+  db: Db,
+  platform: Pick<Platform, 'now'>,
+  agentId: string,
+): Promise<boolean> {
+  const of = { kind: 'reports', subject: nameOf({ agentId }), day: dayOf(platform.now()) } as const;
+  return isSpent(db, { ...of, budget: BUDGETS.reports });
 }
 
 /** The refusal of a report whose charge was not within the budget. */
