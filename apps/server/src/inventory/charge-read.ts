@@ -2,13 +2,13 @@ import { charge } from '../outsiders/charge.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 
-/** Stored packages that a message has the server read without a charge, and how many more are charged as one written row. */
+/** Stored rows that a message has the server read without a charge, and how many more are charged as one written row. */
 const READ_FREE = 1_000;
 const READ_AS_ONE = 10;
 
 /**
- * Charges a message of a few bytes for the stored packages that it had the server read: a host may have a package in two
- * hundred thousand versions. False if that spends the budget of the host, or if it was spent.
+ * Charges a message of a few bytes for what it had the server read of one package: a host may have it in two hundred thousand
+ * versions, and as many updates of it that have ended. False if that spends the budget of the host, or if it was spent.
  */
 export async function chargeRead(
   tx: Tx,
@@ -19,7 +19,7 @@ export async function chargeRead(
   return rows === 0 || charge(tx, platform, { kind: 'reports', subject: { agentId }, rows, bytes: 0 });
 }
 
-/** Rows of the budget that are charged for so many packages. */
+/** Rows of the budget that are charged for so many stored ones. */
 export function chargedRows(read: number): number {
   return Math.ceil(Math.max(0, read - READ_FREE) / READ_AS_ONE);
 }

@@ -14,6 +14,8 @@ import { insertTestAgent } from '../testing/agent-rows.ts';
 import { ENGINES } from '../testing/engines.ts';
 import { createSliceApp } from '../testing/slice-app.ts';
 import { createTestPlatform } from '../testing/test-platform.ts';
+import { newRow } from '../updates/record-scan.ts';
+import { insertUpdates } from '../updates/store.ts';
 import { createLargeReports, SMALL_REPORT_MAX_ITEMS } from './large-reports.ts';
 import { recordLargeReport } from './record-large-report.ts';
 import { mountInventory } from './routes.ts';
@@ -350,6 +352,50 @@ describe.each(ENGINES)('deltas of an inventory on $name', (engine) => {
     expect(await usage()).toBe(BUDGETS.reports.rows + 1);
     expect(await states()).toEqual(['curl installed', 'many failed']);
   });
+
+  test.each(['a delta', 'a whole report', 'a report in many transactions'])(
+    '%s is charged for the ended updates of its offers that the server reads',
+    async (kind) => {
+      const { database, platform, deps, agentId, send, write } = await setUp();
+      await send('PUT', BASE.content);
+      const update = { name: 'curl', arch: 'amd64', current_version: '8.0-1', available_version: '8.1-1' };
+      const ended = (version: string) =>
+        Array.from({ length: 2_500 }, () => ({
+          ...newRow(platform, {
+            agentId,
+            ecosystem: 'apt',
+            update: { ...update, available_version: version },
+          }),
+          state: 'superseded',
+        }));
+      // Of what is not on offer nothing is read.
+      await write((tx) => insertUpdates(tx, [...ended('8.1-1'), ...ended('7')]));
+      const usage = async () => {
+        const { rows } = await database.read
+          .selectFrom('outsider_usage')
+          .select('rows')
+          .where('kind', '=', 'reports')
+          .executeTakeFirstOrThrow();
+        return Number(rows);
+      };
+      const before = await usage();
+      const section = { agentId, ecosystem: 'apt' as const };
+      let written: number;
+      if (kind === 'a delta') {
+        expect((await send('PATCH', deltaOf(BASE, NEXT))).status).toBe(200);
+        written = 3 + 2 + 2;
+      } else if (kind === 'a whole report') {
+        expect((await send('PUT', NEXT.content)).status).toBe(200);
+        written = 4 + 2;
+      } else {
+        expect(
+          await recordLargeReport(deps, { ...section, report: NEXT.content, digest: NEXT.sha256 }),
+        ).toMatchObject({ kind: 'recorded' });
+        written = 0;
+      }
+      expect((await usage()) - before).toBe(written + 150);
+    },
+  );
 
   test('a delta beside a whole report that many transactions write: the whole one counts', async () => {
     const { deps, agentId, send, packages, report } = await setUp();

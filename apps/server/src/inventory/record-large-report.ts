@@ -18,6 +18,7 @@ import {
 } from '../updates/record-scan.ts';
 import { closedByScan, createScanFacts } from '../updates/scan-rules.ts';
 import type { UpdateRow } from '../updates/store.ts';
+import { chargeRead } from './charge-read.ts';
 import { createPackageDiff, type PackageDiff } from './diff-packages.ts';
 import type { ReadReport, ReadUpdate } from './read-report.ts';
 import { endClosed, plannedBy, type ReportDeps } from './record-report.ts';
@@ -79,7 +80,11 @@ export async function recordLargeReport(
   await inTurns(report.updates, { size: COMPARED_ITEMS, work: facts.addUpdates });
   await inTurns(report.packages, { size: COMPARED_ITEMS, work: facts.addPackages });
   const { complete, updates } = report;
-  const { known } = await readKnown(database.read, { ...section, updates });
+  const { known, readEnded } = await readKnown(database.read, { ...section, updates });
+  const isCharged = await write(
+    async (tx) => void (await chargeRead(tx, platform, { agentId, read: readEnded })),
+  );
+  if (!isCharged) return { kind: 'overtaken' };
   const scan = { ...section, scannedAtMs, complete, facts, known, openMax: deps.openMax ?? OPEN_MAX };
   for (const part of partsOf(report.updates, weightOf)) {
     let added = new Map<string, UpdateRow>();

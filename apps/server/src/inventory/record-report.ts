@@ -90,12 +90,15 @@ export async function recordFindings(
     condition: report.condition ? JSON.stringify(report.condition) : null,
   });
   await copyDigests(tx, agentId);
-  const { updates, closed } = await recordScan(tx, platform, { agentId, ecosystem, report, openMax });
+  const section = { agentId, ecosystem };
+  const { updates, closed, readEnded } = await recordScan(tx, platform, { ...section, report, openMax });
+  // This report is stored; if that spends the budget, the next one is not.
+  await chargeRead(tx, platform, { agentId, read: readEnded });
   await endClosed(tx, platform, closed);
   if (!hasPlaces(ecosystem)) return updates;
-  await recordCandidates(tx, { agentId, ecosystem, report });
-  await recommendOffers(tx, { agentId, ecosystem, maxChange });
-  return openUpdates(tx, { agentId, ecosystem });
+  await recordCandidates(tx, { ...section, report });
+  await recommendOffers(tx, { ...section, maxChange });
+  return openUpdates(tx, section);
 }
 
 /**

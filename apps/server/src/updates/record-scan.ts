@@ -47,6 +47,8 @@ export interface ScanOutcome {
   updates: ScannedUpdate[];
   /** Approved updates that the scan closed: the caller ends their approvals. */
   closed: ClosedUpdate[];
+  /** Updates that had ended before and were read: the caller charges the host for them. */
+  readEnded: number;
 }
 
 /** An update that a scan closed, and how. */
@@ -100,7 +102,7 @@ export async function recordScan(
   }: { agentId: string; ecosystem: Ecosystem; report: ScanReport; openMax?: number | undefined },
 ): Promise<ScanOutcome> {
   const { complete, updates, packages } = report;
-  const { known, open } = await readKnown(tx, { agentId, ecosystem, updates });
+  const { known, open, readEnded } = await readKnown(tx, { agentId, ecosystem, updates });
   const names = new Set([...known.values(), ...updates].map(({ name }) => name));
   const installed =
     typeof packages === 'function'
@@ -123,26 +125,33 @@ export async function recordScan(
   return {
     updates: isAsRead ? answersOf(ecosystem, open) : await openUpdates(tx, { agentId, ecosystem }),
     closed,
+    readEnded,
   };
 }
 
-/** Reads the updates of the host that a scan with these offers concerns; `open`: in the order of answers. */
+/**
+ * Reads the updates of the host that a scan with these offers concerns; `open`: in the order of answers; `readEnded`: how many that
+ * have ended were read.
+ */
 export async function readKnown(
   db: Db,
   {
     updates,
     ...of
-  }: { agentId: string; ecosystem: Ecosystem; updates: readonly Pick<InventoryUpdate, 'name'>[] },
-): Promise<{ known: KnownUpdates; open: readonly UpdateRow[] }> {
-  const names = [...new Set(updates.map(({ name }) => name))];
+  }: {
+    agentId: string;
+    ecosystem: Ecosystem;
+    updates: readonly Pick<InventoryUpdate, 'name' | 'available_version'>[];
+  },
+): Promise<{ known: KnownUpdates; open: readonly UpdateRow[]; readEnded: number }> {
   const known: KnownUpdates = new Map();
   const add = (rows: readonly UpdateRow[]) => {
     for (const row of rows) known.set(rowKey(row), row);
   };
-  const closed = await closedUpdatesOf(db, { ...of, names });
+  const ended = await closedUpdatesOf(db, { ...of, offers: updates });
   const open = await openUpdatesOf(db, of);
-  for (const rows of [closed, open]) await inTurns(rows, { size: ROWS_A_TURN, work: add });
-  return { known, open };
+  for (const rows of [ended, open]) await inTurns(rows, { size: ROWS_A_TURN, work: add });
+  return { known, open, readEnded: ended.length };
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { InventoryUpdate } from '@tidegate/protocol/agent-api';
 import { PlanAction } from '@tidegate/protocol/plan';
 import type { UpdateState } from '@tidegate/protocol/states';
 import {
@@ -58,14 +59,29 @@ export async function openAnswersOf(db: Db, of: { agentId: string; ecosystem: st
   return pagesOf(updatesOf(db, of).clearSelect().select(answered).where(IS_OPEN));
 }
 
-/** The installed and superseded updates of these packages; the last of a version comes last. */
+/** The installed and superseded updates of these packages to one of these versions; the last of a version comes last. */
 export async function closedUpdatesOf(
   db: Db,
-  { names, ...of }: { agentId: string; ecosystem: string; names: readonly string[] },
+  {
+    offers,
+    ...of
+  }: {
+    agentId: string;
+    ecosystem: string;
+    offers: readonly Pick<InventoryUpdate, 'name' | 'available_version'>[];
+  },
 ): Promise<UpdateRow[]> {
   const found: UpdateRow[] = [];
-  for (const some of chunks(names)) {
-    found.push(...(await pagesOf(updatesOf(db, of).where(IS_CLOSED).where('name', 'in', some))));
+  const closed = updatesOf(db, of).where(IS_CLOSED);
+  // Those of a name in one chunk, so that none is read twice.
+  for (const some of chunks([...Map.groupBy(offers, ({ name }) => name)])) {
+    const names = some.map(([name]) => name);
+    const versions = new Set(some.flatMap(([, of]) => of.map(({ available_version: version }) => version)));
+    for (const part of chunks([...versions])) {
+      found.push(
+        ...(await pagesOf(closed.where('name', 'in', names).where('available_version', 'in', part))),
+      );
+    }
   }
   return found;
 }
