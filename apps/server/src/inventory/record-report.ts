@@ -12,14 +12,15 @@ import { recommendOffers } from '../updates/recommend-offers.ts';
 import { recordCandidates } from '../updates/record-candidates.ts';
 import {
   type ClosedUpdate,
-  changedSince,
   closeUpdates,
+  openSince,
   openUpdates,
   recordScan,
   type ScannedUpdate,
   type ScanReport,
 } from '../updates/record-scan.ts';
 import { closedByScan, hasPlaces, scanFacts } from '../updates/scan-rules.ts';
+import type { UpdateRow } from '../updates/store.ts';
 import { chargedRows, chargeRead } from './charge-read.ts';
 import { createPackageDiff } from './diff-packages.ts';
 import type { ReadReport, ReadUpdate } from './read-report.ts';
@@ -102,39 +103,35 @@ export async function recordFindings(
 }
 
 /**
- * The same complete report again: closes the updates that failed, or were reopened, since it was taken, and that
+ * Answers the same complete report again. It closes the updates that failed, or were reopened, since it was taken, and that
  * it shows installed. There is a transaction only if there is one to close, or much was read. Throws 429 if the budget of the
  * host is spent.
  */
 export async function recordUnchanged(
   { platform }: Pick<ReportDeps, 'platform'>,
   { receivedAtMs: sinceMs, ...section }: Section & { receivedAtMs: number },
-): Promise<void> {
+): Promise<ScannedUpdate[]> {
   const { database } = platform;
   const { agentId } = section;
-  const changed = await changedSince(database.read, { ...section, sinceMs });
-  if (changed.length === 0) return;
+  const { updates, changed } = await openSince(database.read, { ...section, sinceMs });
+  if (changed.length === 0) return updates;
   if (await hasSpentReports(database.read, platform, agentId)) throw reportsSpent(platform);
   const found = await closedAmong(database.read, { ...section, changed });
-  if (found.rows.length === 0 && chargedRows(found.read) === 0) return;
+  if (found.rows.length === 0 && chargedRows(found.read) === 0) return updates;
   await database.transact(async (tx) => {
     if (!(await lockAgent(tx, agentId))) return;
     // These may be closed still; if this spends the budget, the next report is refused.
     await chargeRead(tx, platform, { agentId, read: found.read });
     if (found.rows.length === 0) return;
-    const { rows, facts } = await closedAmong(tx, {
-      ...section,
-      changed: await changedSince(tx, { ...section, sinceMs }),
-    });
+    const now = await openSince(tx, { ...section, sinceMs });
+    const { rows, facts } = await closedAmong(tx, { ...section, changed: now.changed });
     await endClosed(tx, platform, await closeUpdates(tx, platform, { scan: { facts }, rows }));
   });
+  return openUpdates(database.read, section);
 }
 
 /** Which of these updates what is stored of the host closes, and how many packages were read to find that. */
-async function closedAmong(
-  db: Db,
-  { changed, ...section }: Section & { changed: Awaited<ReturnType<typeof changedSince>> },
-) {
+async function closedAmong(db: Db, { changed, ...section }: Section & { changed: readonly UpdateRow[] }) {
   const names = [...new Set(changed.map(({ name }) => name))];
   const packages = await packagesNamed(db, section, names);
   const facts = scanFacts({ ecosystem: section.ecosystem, complete: true, packages, updates: [] });

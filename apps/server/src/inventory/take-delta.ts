@@ -1,7 +1,6 @@
 import type { InventoryAnswer } from '@tidegate/protocol/agent-api';
 import { reportsSpent } from '../outsiders/charge.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import { openUpdates } from '../updates/record-scan.ts';
 import { readDelta } from './read-report.ts';
 import { NO_BASE, recordDelta } from './record-delta.ts';
 import { type ReportDeps, recordUnchanged } from './record-report.ts';
@@ -50,8 +49,7 @@ async function answerKnown(
   deps: ReportDeps,
   section: Section & { receivedAtMs: number },
 ): Promise<InventoryAnswer> {
-  await recordUnchanged(deps, section);
-  return { accepted: true, updates: await openUpdates(deps.platform.database.read, section) };
+  return { accepted: true, updates: await recordUnchanged(deps, section) };
 }
 
 function unfit(reason: string): Refusal {

@@ -23,8 +23,10 @@ export async function takeReport(
   const stored = await findReport(database.read, section);
   const knownDigest = stored?.digest ?? null;
   const answerKnown = async () => {
-    if (stored?.complete) await recordUnchanged(deps, { ...section, receivedAtMs: stored.received_at });
-    return { accepted: true, updates: await openUpdates(database.read, section) };
+    const updates = stored?.complete
+      ? await recordUnchanged(deps, { ...section, receivedAtMs: stored.received_at })
+      : await openUpdates(database.read, section);
+    return { accepted: true, updates };
   };
   // The thread that reads a large report takes ownership of its bytes.
   const sizeBytes = bytes.length;

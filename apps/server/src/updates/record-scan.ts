@@ -221,15 +221,16 @@ export async function closeUpdates(
   return closed;
 }
 
-/** Open updates that changed after a report was taken: the same report again may close them. */
-export async function changedSince(
+/** The answer to a report, and the open updates that changed after it was taken: the same report again may close these. */
+export async function openSince(
   db: Db,
   { sinceMs, ...of }: { agentId: string; ecosystem: Ecosystem; sinceMs: number },
-): Promise<UpdateRow[]> {
+): Promise<{ updates: ScannedUpdate[]; changed: UpdateRow[] }> {
   const open = await openUpdatesOf(db, of);
-  return open.filter(
+  const changed = open.filter(
     ({ state, updated_at: at }) => at > sinceMs && SCAN_CLOSES.some((closes) => closes === state),
   );
+  return { updates: answersOf(of.ecosystem, open), changed };
 }
 
 /** The answer to a report: the ids for which the agent sends plans by itself, which it never does for a rollback. */
