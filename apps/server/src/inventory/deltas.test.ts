@@ -83,9 +83,18 @@ describe.each(ENGINES)('deltas of an inventory on $name', (engine) => {
     const digests = async () =>
       (await database.read.selectFrom('agents').select('inventory_digests').executeTakeFirstOrThrow())
         .inventory_digests;
+    /** Rows that the reports of all days are charged for. */
+    const usage = async () => {
+      const rows = await database.read
+        .selectFrom('outsider_usage')
+        .select('rows')
+        .where('kind', '=', 'reports')
+        .execute();
+      return rows.reduce((sum, row) => sum + Number(row.rows), 0);
+    };
     const write = (work: (tx: Tx) => Promise<unknown>) =>
       database.transact(async (tx) => void (await work(tx)));
-    return { database, platform, deps, agentId, send, packages, report, digests, write };
+    return { database, platform, deps, agentId, send, packages, report, digests, usage, write };
   }
 
   const asOf = ({ content }: NamedReport) =>
@@ -262,20 +271,12 @@ describe.each(ENGINES)('deltas of an inventory on $name', (engine) => {
   });
 
   test('a delta that names a package of very many versions is charged for what it has the server read', async () => {
-    const { database, send, packages } = await setUp();
+    const { send, usage, packages } = await setUp();
     const versionsOf = (count: number) =>
       reportOf(
         Array.from({ length: count }, (_, n) => ['many', `1.${n}`]),
         { updates: [] },
       );
-    const usage = async () => {
-      const row = await database.read
-        .selectFrom('outsider_usage')
-        .select('rows')
-        .where('kind', '=', 'reports')
-        .executeTakeFirstOrThrow();
-      return Number(row.rows);
-    };
     const [base, next] = [versionsOf(2_500), versionsOf(2_501)];
     await send('PUT', base.content);
     const before = await usage();
@@ -294,7 +295,7 @@ describe.each(ENGINES)('deltas of an inventory on $name', (engine) => {
   });
 
   test('an unchanged report is charged for what it has the server read, and begins nothing once the budget is spent', async () => {
-    const { database, platform, send, write } = await setUp();
+    const { database, platform, send, usage, write } = await setUp();
     const many = reportOf(
       [...Array.from({ length: 2_500 }, (_, n): [string, string] => ['many', `1.${n}`]), ['curl', '8.0-1']],
       {
@@ -313,14 +314,6 @@ describe.each(ENGINES)('deltas of an inventory on $name', (engine) => {
         .execute();
       return rows.map(({ name, state }) => `${name} ${state}`);
     };
-    const usage = async () => {
-      const { rows } = await database.read
-        .selectFrom('outsider_usage')
-        .select('rows')
-        .where('kind', '=', 'reports')
-        .executeTakeFirstOrThrow();
-      return Number(rows);
-    };
     const fail = (name: string) => {
       platform.clock.advance(1_000);
       const set = { state: 'failed', updated_at: platform.now() };
@@ -336,8 +329,8 @@ describe.each(ENGINES)('deltas of an inventory on $name', (engine) => {
     for (const method of ['PATCH', 'PUT'] as const) {
       expect((await send(method, method === 'PUT' ? many.content : deltaOf(many, many))).status).toBe(200);
     }
-    // A tenth of those beyond a thousand that were read, each time.
-    expect((await usage()) - before).toBe(2 * 150);
+    // A tenth of what was read beyond a thousand, each time: the versions, and the update.
+    expect((await usage()) - before).toBe(2 * 151);
     await write((tx) =>
       tx
         .updateTable('outsider_usage')
@@ -356,7 +349,7 @@ describe.each(ENGINES)('deltas of an inventory on $name', (engine) => {
   test.each(['a delta', 'a whole report', 'a report in many transactions'])(
     '%s is charged for the ended updates of its offers that the server reads',
     async (kind) => {
-      const { database, platform, deps, agentId, send, write } = await setUp();
+      const { platform, deps, agentId, send, usage, write } = await setUp();
       await send('PUT', BASE.content);
       const update = { name: 'curl', arch: 'amd64', current_version: '8.0-1', available_version: '8.1-1' };
       const ended = (version: string) =>
@@ -370,14 +363,6 @@ describe.each(ENGINES)('deltas of an inventory on $name', (engine) => {
         }));
       // Of what is not on offer nothing is read.
       await write((tx) => insertUpdates(tx, [...ended('8.1-1'), ...ended('7')]));
-      const usage = async () => {
-        const { rows } = await database.read
-          .selectFrom('outsider_usage')
-          .select('rows')
-          .where('kind', '=', 'reports')
-          .executeTakeFirstOrThrow();
-        return Number(rows);
-      };
       const before = await usage();
       const section = { agentId, ecosystem: 'apt' as const };
       let written: number;
@@ -393,9 +378,28 @@ describe.each(ENGINES)('deltas of an inventory on $name', (engine) => {
         ).toMatchObject({ kind: 'recorded' });
         written = 0;
       }
-      expect((await usage()) - before).toBe(written + 150);
+      // These, and two that are open.
+      expect((await usage()) - before).toBe(written + 151);
     },
   );
+
+  test('a host with very many open updates is charged for them with each report, also an unchanged one', async () => {
+    const { platform, agentId, send, usage, write } = await setUp();
+    await send('PUT', BASE.content);
+    const update = { arch: 'amd64', current_version: '1', available_version: '2' };
+    const open = Array.from({ length: 2_498 }, (_, n) =>
+      newRow(platform, { agentId, ecosystem: 'apt', update: { ...update, name: `more-${n}` } }),
+    );
+    await write((tx) => insertUpdates(tx, open));
+    const before = await usage();
+    const answer = await send('PATCH', deltaOf(BASE, BASE));
+    expect([answer.status, answer.updates.length]).toEqual([200, 2_500]);
+    expect((await usage()) - before).toBe(150);
+    await send('PUT', BASE.content);
+    expect((await usage()) - before).toBe(2 * 150);
+    await send('PATCH', deltaOf(BASE, NEXT));
+    expect((await usage()) - before).toBe(3 * 150 + 7);
+  });
 
   test('a delta beside a whole report that many transactions write: the whole one counts', async () => {
     const { deps, agentId, send, packages, report } = await setUp();

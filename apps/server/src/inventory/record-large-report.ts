@@ -80,10 +80,8 @@ export async function recordLargeReport(
   await inTurns(report.updates, { size: COMPARED_ITEMS, work: facts.addUpdates });
   await inTurns(report.packages, { size: COMPARED_ITEMS, work: facts.addPackages });
   const { complete, updates } = report;
-  const { known, readEnded } = await readKnown(database.read, { ...section, updates });
-  const isCharged = await write(
-    async (tx) => void (await chargeRead(tx, platform, { agentId, read: readEnded })),
-  );
+  const { known, read } = await readKnown(database.read, { ...section, updates });
+  const isCharged = await write(async (tx) => void (await chargeRead(tx, platform, { agentId, read })));
   if (!isCharged) return { kind: 'overtaken' };
   const scan = { ...section, scannedAtMs, complete, facts, known, openMax: deps.openMax ?? OPEN_MAX };
   for (const part of partsOf(report.updates, weightOf)) {

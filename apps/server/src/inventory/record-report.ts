@@ -92,9 +92,9 @@ export async function recordFindings(
   });
   await copyDigests(tx, agentId);
   const section = { agentId, ecosystem };
-  const { updates, closed, readEnded } = await recordScan(tx, platform, { ...section, report, openMax });
+  const { updates, closed, read } = await recordScan(tx, platform, { ...section, report, openMax });
   // This report is stored; if that spends the budget, the next one is not.
-  await chargeRead(tx, platform, { agentId, read: readEnded });
+  await chargeRead(tx, platform, { agentId, read });
   await endClosed(tx, platform, closed);
   if (!hasPlaces(ecosystem)) return updates;
   await recordCandidates(tx, { ...section, report });
@@ -113,15 +113,15 @@ export async function recordUnchanged(
 ): Promise<ScannedUpdate[]> {
   const { database } = platform;
   const { agentId } = section;
-  const { updates, changed } = await openSince(database.read, { ...section, sinceMs });
-  if (changed.length === 0) return updates;
   if (await hasSpentReports(database.read, platform, agentId)) throw reportsSpent(platform);
-  const found = await closedAmong(database.read, { ...section, changed });
-  if (found.rows.length === 0 && chargedRows(found.read) === 0) return updates;
+  const { updates, changed, ...open } = await openSince(database.read, { ...section, sinceMs });
+  const found = changed.length > 0 ? await closedAmong(database.read, { ...section, changed }) : NONE;
+  const read = open.read + found.read;
+  if (found.rows.length === 0 && chargedRows(read) === 0) return updates;
   await database.transact(async (tx) => {
     if (!(await lockAgent(tx, agentId))) return;
     // These may be closed still; if this spends the budget, the next report is refused.
-    await chargeRead(tx, platform, { agentId, read: found.read });
+    await chargeRead(tx, platform, { agentId, read });
     if (found.rows.length === 0) return;
     const now = await openSince(tx, { ...section, sinceMs });
     const { rows, facts } = await closedAmong(tx, { ...section, changed: now.changed });
@@ -129,6 +129,8 @@ export async function recordUnchanged(
   });
   return openUpdates(database.read, section);
 }
+
+const NONE = { rows: [], read: 0 };
 
 /** Which of these updates what is stored of the host closes, and how many packages were read to find that. */
 async function closedAmong(db: Db, { changed, ...section }: Section & { changed: readonly UpdateRow[] }) {

@@ -20,15 +20,14 @@ const ADD_USAGE = hotSql(
 );
 
 export async function readUsage(db: Db, of: Of): Promise<Amount | null> {
-  const row = await db
-    .selectFrom('outsider_usage')
-    .select(['rows', 'bytes'])
-    .where('kind', '=', of.kind)
-    .where('subject', '=', of.subject)
-    .where('day', '=', of.day)
-    .executeTakeFirst();
-  return row ?? null;
+  const [used] = await db.run(READ_USAGE, [of.kind, of.subject, of.day]);
+  return used ? { rows: Number(used[0]), bytes: Number(used[1]) } : null;
 }
+
+const READ_USAGE = hotSql(
+  'read_outsider_usage',
+  'SELECT rows, bytes FROM outsider_usage WHERE kind = ? AND subject = ? AND day = ?',
+);
 
 /** The subjects that wrote most of a kind since a day, the heaviest first. */
 export async function heaviestUsage(

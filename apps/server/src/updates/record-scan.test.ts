@@ -157,7 +157,7 @@ describe.each(ENGINES)('recording a scan on $name', (engine) => {
     const packages = [{ name: 'openssl', version: '3.0.2-1', arch: 'amd64' }];
     const outcome = await scan([], { packages });
     const closed = state === 'approved' ? [{ id, kind: 'installed' }] : [];
-    expect(outcome).toEqual({ updates: [], closed, readEnded: 0 });
+    expect(outcome).toEqual({ updates: [], closed, read: 1 });
     expect(await findUpdate(database.read, id)).toMatchObject({ state: 'installed', out_of_band: 1 });
     const history = await readHistory(database.read, id);
     expect(history.map((row) => row.to_state).toReversed()).toEqual(['pending', ...steps]);

@@ -47,8 +47,8 @@ export interface ScanOutcome {
   updates: ScannedUpdate[];
   /** Approved updates that the scan closed: the caller ends their approvals. */
   closed: ClosedUpdate[];
-  /** Updates that had ended before and were read: the caller charges the host for them. */
-  readEnded: number;
+  /** Stored updates that were read: the caller charges the host for them. */
+  read: number;
 }
 
 /** An update that a scan closed, and how. */
@@ -102,7 +102,7 @@ export async function recordScan(
   }: { agentId: string; ecosystem: Ecosystem; report: ScanReport; openMax?: number | undefined },
 ): Promise<ScanOutcome> {
   const { complete, updates, packages } = report;
-  const { known, open, readEnded } = await readKnown(tx, { agentId, ecosystem, updates });
+  const { known, open, read } = await readKnown(tx, { agentId, ecosystem, updates });
   const names = new Set([...known.values(), ...updates].map(({ name }) => name));
   const installed =
     typeof packages === 'function'
@@ -125,14 +125,11 @@ export async function recordScan(
   return {
     updates: isAsRead ? answersOf(ecosystem, open) : await openUpdates(tx, { agentId, ecosystem }),
     closed,
-    readEnded,
+    read,
   };
 }
 
-/**
- * Reads the updates of the host that a scan with these offers concerns; `open`: in the order of answers; `readEnded`: how many that
- * have ended were read.
- */
+/** Reads the updates of the host that a scan with these offers concerns; `open`: in the order of answers; `read`: how many. */
 export async function readKnown(
   db: Db,
   {
@@ -143,7 +140,7 @@ export async function readKnown(
     ecosystem: Ecosystem;
     updates: readonly Pick<InventoryUpdate, 'name' | 'available_version'>[];
   },
-): Promise<{ known: KnownUpdates; open: readonly UpdateRow[]; readEnded: number }> {
+): Promise<{ known: KnownUpdates; open: readonly UpdateRow[]; read: number }> {
   const known: KnownUpdates = new Map();
   const add = (rows: readonly UpdateRow[]) => {
     for (const row of rows) known.set(rowKey(row), row);
@@ -151,7 +148,7 @@ export async function readKnown(
   const ended = await closedUpdatesOf(db, { ...of, offers: updates });
   const open = await openUpdatesOf(db, of);
   for (const rows of [ended, open]) await inTurns(rows, { size: ROWS_A_TURN, work: add });
-  return { known, open, readEnded: ended.length };
+  return { known, open, read: ended.length + open.length };
 }
 
 /**
@@ -221,16 +218,19 @@ export async function closeUpdates(
   return closed;
 }
 
-/** The answer to a report, and the open updates that changed after it was taken: the same report again may close these. */
+/**
+ * The answer to a report, the open updates that changed after it was taken, which the same report again may close, and how many
+ * were read.
+ */
 export async function openSince(
   db: Db,
   { sinceMs, ...of }: { agentId: string; ecosystem: Ecosystem; sinceMs: number },
-): Promise<{ updates: ScannedUpdate[]; changed: UpdateRow[] }> {
+): Promise<{ updates: ScannedUpdate[]; changed: UpdateRow[]; read: number }> {
   const open = await openUpdatesOf(db, of);
   const changed = open.filter(
     ({ state, updated_at: at }) => at > sinceMs && SCAN_CLOSES.some((closes) => closes === state),
   );
-  return { updates: answersOf(of.ecosystem, open), changed };
+  return { updates: answersOf(of.ecosystem, open), changed, read: open.length };
 }
 
 /** The answer to a report: the ids for which the agent sends plans by itself, which it never does for a rollback. */
