@@ -399,6 +399,11 @@ describe.each(ENGINES)('deltas of an inventory on $name', (engine) => {
     expect((await usage()) - before).toBe(2 * 150);
     await send('PATCH', deltaOf(BASE, NEXT));
     expect((await usage()) - before).toBe(3 * 150 + 7);
+    const incomplete = { ...BASE.content, complete: false, packages: [], updates: [] };
+    for (let n = 1; n <= 2; n++) {
+      expect((await send('PUT', incomplete)).status).toBe(200);
+      expect((await usage()) - before).toBe((3 + n) * 150 + 7);
+    }
   });
 
   test('a delta beside a whole report that many transactions write: the whole one counts', async () => {

@@ -21,7 +21,7 @@ import {
 } from '../updates/record-scan.ts';
 import { closedByScan, hasPlaces, scanFacts } from '../updates/scan-rules.ts';
 import type { UpdateRow } from '../updates/store.ts';
-import { chargedRows, chargeRead } from './charge-read.ts';
+import { chargeRead, rowsForReading } from './charge-read.ts';
 import { createPackageDiff } from './diff-packages.ts';
 import type { ReadReport, ReadUpdate } from './read-report.ts';
 import { copyDigests, putReport, type Section } from './store.ts';
@@ -103,21 +103,23 @@ export async function recordFindings(
 }
 
 /**
- * Answers the same complete report again. It closes the updates that failed, or were reopened, since it was taken, and that
+ * Answers the same report again. A complete one closes the updates that failed, or were reopened, since it was taken, and that
  * it shows installed. There is a transaction only if there is one to close, or much was read. Throws 429 if the budget of the
  * host is spent.
  */
 export async function recordUnchanged(
   { platform }: Pick<ReportDeps, 'platform'>,
-  { receivedAtMs: sinceMs, ...section }: Section & { receivedAtMs: number },
+  { receivedAtMs, complete, ...section }: Section & { receivedAtMs: number; complete: boolean },
 ): Promise<ScannedUpdate[]> {
   const { database } = platform;
   const { agentId } = section;
   if (await hasSpentReports(database.read, platform, agentId)) throw reportsSpent(platform);
+  const sinceMs = receivedAtMs;
   const { updates, changed, ...open } = await openSince(database.read, { ...section, sinceMs });
-  const found = changed.length > 0 ? await closedAmong(database.read, { ...section, changed }) : NONE;
+  const found =
+    complete && changed.length > 0 ? await closedAmong(database.read, { ...section, changed }) : NONE;
   const read = open.read + found.read;
-  if (found.rows.length === 0 && chargedRows(read) === 0) return updates;
+  if (found.rows.length === 0 && rowsForReading(read) === 0) return updates;
   await database.transact(async (tx) => {
     if (!(await lockAgent(tx, agentId))) return;
     // These may be closed still; if this spends the budget, the next report is refused.

@@ -49,7 +49,7 @@ async function answerKnown(
   deps: ReportDeps,
   section: Section & { receivedAtMs: number },
 ): Promise<InventoryAnswer> {
-  return { accepted: true, updates: await recordUnchanged(deps, section) };
+  return { accepted: true, updates: await recordUnchanged(deps, { ...section, complete: true }) };
 }
 
 function unfit(reason: string): Refusal {

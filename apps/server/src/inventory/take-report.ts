@@ -1,7 +1,6 @@
 import type { InventoryAnswer } from '@tidegate/protocol/agent-api';
 import { chargeReport } from '../outsiders/charge.ts';
 import { Refusal } from '../platform/http/refusal.ts';
-import { openUpdates } from '../updates/record-scan.ts';
 import { ONE_REQUEST, tooLarge } from './large-refusal.ts';
 import { type LargeReports, SMALL_REPORT_MAX_BYTES, SMALL_REPORT_MAX_ITEMS } from './large-reports.ts';
 import { type Reading, type ReadReport, readReport, reportDigest } from './read-report.ts';
@@ -23,10 +22,8 @@ export async function takeReport(
   const stored = await findReport(database.read, section);
   const knownDigest = stored?.digest ?? null;
   const answerKnown = async () => {
-    const updates = stored?.complete
-      ? await recordUnchanged(deps, { ...section, receivedAtMs: stored.received_at })
-      : await openUpdates(database.read, section);
-    return { accepted: true, updates };
+    const known = { receivedAtMs: stored?.received_at ?? 0, complete: stored?.complete === 1 };
+    return { accepted: true, updates: await recordUnchanged(deps, { ...section, ...known }) };
   };
   // The thread that reads a large report takes ownership of its bytes.
   const sizeBytes = bytes.length;
