@@ -48,24 +48,23 @@ export async function hostsHaving(db: Db, { found, ...page }: HostsPage): Promis
 }
 
 /**
- * Hosts that had it, by their recorded changes, and have it no more; `last` is where the next page goes on. Where very many had it, a
- * page is what is found of the next `looks` hosts.
+ * Hosts that had it, by their recorded changes, and have it no more: what is found of the next `looks` hosts, of those alone that lost
+ * such a package where these are few; `last` is where the next page goes on.
  */
 export async function hostsFixed(
   db: Db,
   { looks, fewChanges = FEW_CHANGES, ...page }: HostsPage & { looks: number; fewChanges?: number },
 ): Promise<{ hosts: (Host & System & { fixed_at: number })[]; last: string | null }> {
   const { found, limit } = page;
-  if (found.installed.ids.length === 0) return { hosts: [], last: null };
-  const areFew =
-    !found.installed.areTooMany && (await countChanges(db, found.installed, fewChanges)) < fewChanges;
-  const looked = areFew ? null : await activeHosts(db, { ...page, limit: looks }).execute();
-  const hosts =
-    looked?.length === 0
-      ? []
-      : await fixedOf(db, { ...page, limit: limit + 1, among: looked?.map(({ id }) => id) });
+  const { installed } = found;
+  if (installed.ids.length === 0) return { hosts: [], last: null };
+  const areFew = !installed.areTooMany && (await countChanges(db, installed, fewChanges)) < fewChanges;
+  const active = activeHosts(db, { ...page, limit: looks });
+  const looked = await (areFew ? active.where(hasLost(installed)) : active).execute();
+  const among = looked.map(({ id }) => id);
+  const hosts = among.length === 0 ? [] : await fixedOf(db, { ...page, limit: limit + 1, among });
   if (hosts.length > limit) return { hosts: hosts.slice(0, limit), last: hosts[limit - 1]?.id ?? null };
-  return { hosts, last: looked?.length === looks ? (looked.at(-1)?.id ?? null) : null };
+  return { hosts, last: among.length === looks ? (among.at(-1) ?? null) : null };
 }
 
 /** Counted up to `most`. */
@@ -79,26 +78,31 @@ async function countChanges(db: Db, { ids }: InstalledPackages, most: number): P
   return Number(rows[0]?.changes);
 }
 
+/**
+ * Whether host `a` had a package that a change took away. MATERIALIZED: PostgreSQL would look at the history of each host for the
+ * first few that match.
+ */
+function hasLost({ ids }: InstalledPackages) {
+  return sql<SqlBool>`a.id IN (WITH lost AS MATERIALIZED (
+      SELECT c.agent_number FROM inventory_changes AS c WHERE c.package_id IN (${listOf(ids)}) AND c.change = 0
+      UNION ALL SELECT c.agent_number FROM inventory_changes AS c WHERE c.replaced_id IN (${listOf(ids)}))
+    SELECT h.agent_id FROM lost CROSS JOIN inventory_agents AS h WHERE h.number = lost.agent_number)`;
+}
+
 /** The package that a change took away; null: it took none. */
 const WENT = sql<number | null>`CASE c.change WHEN 0 THEN c.package_id ELSE c.replaced_id END`;
 
 async function fixedOf(
   db: Db,
-  { found, scope, after, limit, among }: HostsPage & { among: readonly string[] | undefined },
+  { found, limit, among }: Pick<HostsPage, 'found' | 'limit'> & { among: readonly string[] },
 ): Promise<(Host & System & { fixed_at: number })[]> {
-  const { areTooMany } = found.installed;
-  const ids = listOf(areTooMany ? [] : found.installed.ids);
-  // Of few hosts the history of each is read, else that of the packages.
+  const { areTooMany, ids } = found.installed;
   // A value in place of a condition keeps PostgreSQL from joining: it would probe each host once for each system.
-  const from = among
-    ? sql`agents AS a CROSS JOIN inventory_agents AS h CROSS JOIN inventory_changes AS c
-        WHERE a.id IN (${sql.join(among)}) ${areTooMany ? sql`` : sql`AND ${WENT} IN (${ids})`}`
-    : sql`inventory_changes AS c CROSS JOIN inventory_agents AS h CROSS JOIN agents AS a
-        WHERE (c.package_id IN (${ids}) AND c.change = 0 OR c.replaced_id IN (${ids}))`;
   const { rows } = await sql<Host & System & { fixed_at: number }>`SELECT a.id, a.hostname, a.group_name,
       a.os_id, a.os_version_id, MAX(c.changed_at) AS fixed_at
-    FROM ${from} AND h.number = c.agent_number AND a.id = h.agent_id AND a.id > ${after}
-      AND a.status = 'active' AND a.deleted_at IS NULL AND ${groupInScope(scope, 'a.group_name')}
+    FROM agents AS a CROSS JOIN inventory_agents AS h CROSS JOIN inventory_changes AS c
+    WHERE a.id IN (${sql.join(among)}) AND h.agent_id = a.id AND c.agent_number = h.number
+      ${areTooMany ? sql`` : sql`AND ${WENT} IN (${listOf(ids)})`}
       AND (SELECT ${isLinked(found.ids, WENT)} LIMIT 1) AND NOT ${hasVulnerable(found, 'many')}
     GROUP BY a.id, a.hostname, a.group_name, a.os_id, a.os_version_id ORDER BY a.id LIMIT ${limit}`.execute(
     db,
