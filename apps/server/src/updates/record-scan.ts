@@ -226,10 +226,10 @@ export async function openSince(
   db: Db,
   { sinceMs, ...of }: { agentId: string; ecosystem: Ecosystem; sinceMs: number },
 ): Promise<{ updates: ScannedUpdate[]; changed: UpdateRow[]; read: number }> {
-  const open = await openUpdatesOf(db, of);
-  const changed = open.filter(
-    ({ state, updated_at: at }) => at > sinceMs && SCAN_CLOSES.some((closes) => closes === state),
-  );
+  const open = await openAnswersOf(db, of);
+  const isChanged = ({ state, updated_at: at }: Pick<UpdateRow, 'state' | 'updated_at'>) =>
+    at > sinceMs && SCAN_CLOSES.some((closes) => closes === state);
+  const changed = open.some(isChanged) ? (await openUpdatesOf(db, of)).filter(isChanged) : [];
   return { updates: answersOf(of.ecosystem, open), changed, read: open.length };
 }
 

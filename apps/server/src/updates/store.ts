@@ -53,10 +53,16 @@ export async function openUpdatesOf(
   return pagesOf(updatesOf(db, of).where(IS_OPEN));
 }
 
-/** The members of all open updates of a host that the answer to a report has, or needs. */
+/** The members of all open updates of a host that the answer to a report has, or needs, and what says when they changed. */
 export async function openAnswersOf(db: Db, of: { agentId: string; ecosystem: string }) {
   const answered = ['id', 'name', 'arch', 'available_version', 'recommended', 'rollback_of'] as const;
-  return pagesOf(updatesOf(db, of).clearSelect().select(answered).where(IS_OPEN));
+  const changed = ['state', 'updated_at'] as const;
+  return pagesOf(
+    updatesOf(db, of)
+      .clearSelect()
+      .select([...answered, ...changed])
+      .where(IS_OPEN),
+  );
 }
 
 /** The installed and superseded updates of these packages to one of these versions; the last of a version comes last. */
