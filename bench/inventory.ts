@@ -17,6 +17,8 @@ const CHANGED = 10;
 const CONNECTIONS = 8;
 /** Deltas of each host, and requests of the bare server, in a round: long compared with the ticks of CPU time. */
 const DELTAS = 20;
+/** Unchanged reports of each host in a round: long compared with a collection of the heap that whole reports before them have caused. */
+const UNCHANGED = 60;
 const HELLOS = 20_000;
 /** Updates of a host that has some. */
 const UPDATES = 30;
@@ -101,7 +103,7 @@ export async function sendReports(
     const changed = whole(version);
     await beforeRound();
     kinds.changed.push(await send(changed));
-    kinds.unchanged.push(await send(Array.from({ length: 10 }, () => changed).flat()));
+    kinds.unchanged.push(await send(Array.from({ length: UNCHANGED }, () => changed).flat()));
     kinds.delta.push(await send(deltas(version)));
     version += DELTAS + 1;
     await send(whole(version, UPDATES));
