@@ -114,25 +114,24 @@ export async function recordUnchanged(
   const { database } = platform;
   const { agentId } = section;
   if (await hasSpentReports(database.read, platform, agentId)) throw reportsSpent(platform);
-  const sinceMs = receivedAtMs;
+  // An incomplete report closes nothing.
+  const sinceMs = complete ? receivedAtMs : Infinity;
   const { updates, changed, ...open } = await openSince(database.read, { ...section, sinceMs });
-  const found =
-    complete && changed.length > 0 ? await closedAmong(database.read, { ...section, changed }) : NONE;
+  const found = await closedAmong(database.read, { ...section, changed });
+  const isNoneClosed = found.rows.length === 0;
   const read = open.read + found.read;
-  if (found.rows.length === 0 && rowsForReading(read) === 0) return updates;
+  if (isNoneClosed && rowsForReading(read) === 0) return updates;
   await database.transact(async (tx) => {
     if (!(await lockAgent(tx, agentId))) return;
     // These may be closed still; if this spends the budget, the next report is refused.
     await chargeRead(tx, platform, { agentId, read });
-    if (found.rows.length === 0) return;
+    if (isNoneClosed) return;
     const now = await openSince(tx, { ...section, sinceMs });
     const { rows, facts } = await closedAmong(tx, { ...section, changed: now.changed });
     await endClosed(tx, platform, await closeUpdates(tx, platform, { scan: { facts }, rows }));
   });
-  return openUpdates(database.read, section);
+  return isNoneClosed ? updates : openUpdates(database.read, section);
 }
-
-const NONE = { rows: [], read: 0 };
 
 /** Which of these updates what is stored of the host closes, and how many packages were read to find that. */
 async function closedAmong(db: Db, { changed, ...section }: Section & { changed: readonly UpdateRow[] }) {
