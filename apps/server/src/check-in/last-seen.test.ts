@@ -7,16 +7,16 @@ import { createTestPlatform } from '../testing/test-platform.ts';
 import { createLastSeen } from './last-seen.ts';
 
 describe.each(ENGINES)('the buffer of last_seen on $name', (engine) => {
-  test('450 agents are written in chunks of at most 200 rows, each agent once', async () => {
+  test('2,050 agents are written in chunks of at most 1,000 rows, each agent once, with the latest time', async () => {
     const database = await engine.open();
-    const ids = await insertAgents(database, 450);
+    const ids = await insertAgents(database, 2_050);
     const counted = countWrites(database);
     const lastSeen = createLastSeen({ ...createTestPlatform(counted.database), gatherMs: 20 });
-    for (const id of [...ids, ...ids]) lastSeen.record(id, 1_000);
-    await expect.poll(() => counted.rows).toEqual([200, 200, 50]);
+    for (const [n, id] of [...ids, ...ids].entries()) lastSeen.record(id, n);
+    await expect.poll(() => counted.rows).toEqual([1_000, 1_000, 50]);
     await lastSeen.stop();
     const seen = await database.read.selectFrom('agent_presence').select('last_seen_at').execute();
-    expect(new Set(seen.map((row) => row.last_seen_at))).toEqual(new Set([1_000]));
+    expect(new Set(seen.map((row) => row.last_seen_at))).toEqual(new Set([4_099]));
   });
 
   test('stopping writes the rest', async () => {

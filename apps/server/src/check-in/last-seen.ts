@@ -7,8 +7,8 @@ import type { Log } from '../platform/log.ts';
 
 /** Time for which check-ins are batched before they are written, in milliseconds. */
 const GATHER_MS = 5_000;
-/** Rows per statement: 10,000 at once would hold the only writer for 35 ms. */
-const CHUNK_ROWS = 200;
+/** Rows per statement, and so per commit: a thousand hold the only writer for a millisecond. */
+const CHUNK_ROWS = 1_000;
 /** Pause between two chunks, in milliseconds, in which other writers run. */
 const CHUNK_EVERY_MS = 10;
 
@@ -23,7 +23,7 @@ export interface LastSeen {
 /**
  * Creates the buffer. A crash loses unwritten times, which the next check-in repeats: nothing durable goes
  * through here. Batches are written in the order of ids, which is the order of the rows, so that neighbours
- * share pages. A chunk has the time of its newest row.
+ * share pages. A batch has the time of its latest check-in: a set of ids costs less than a time for each.
  */
 export function createLastSeen({
   database,
@@ -35,7 +35,8 @@ export function createLastSeen({
   gatherMs?: number;
 }): LastSeen {
   const write = database.prepareWrite(WRITE_LAST_SEEN);
-  let gathered = new Map<string, number>();
+  let gathered = new Set<string>();
+  let latestMs = 0;
   /** Intervals that differ from the default, which few hosts have. */
   let unusual = new Map<string, number>();
   let timer: NodeJS.Timeout | null = null;
@@ -43,30 +44,27 @@ export function createLastSeen({
   let isStopped = false;
 
   async function flush(): Promise<void> {
-    const seen = gathered;
-    const intervals = unusual;
-    gathered = new Map();
+    const agentIds = [...gathered].sort();
+    const [seenMs, intervals] = [latestMs, unusual];
+    gathered = new Set();
     unusual = new Map();
-    const agentIds = [...seen.keys()].sort();
     const byInterval = Map.groupBy(agentIds, (id) => intervals.get(id) ?? CHECK_IN_INTERVAL_SECONDS);
     let isFirst = true;
     for (const [intervalSeconds, ids] of byInterval) {
       for (let i = 0; i < ids.length; i += CHUNK_ROWS) {
         if (!isFirst && !isStopped) await pause(CHUNK_EVERY_MS);
         isFirst = false;
-        await writeChunk(ids.slice(i, i + CHUNK_ROWS), seen, intervalSeconds);
+        await writeChunk(ids.slice(i, i + CHUNK_ROWS), { seenMs, intervalSeconds });
       }
     }
   }
 
   async function writeChunk(
     agentIds: string[],
-    seen: ReadonlyMap<string, number>,
-    intervalSeconds: number,
+    { seenMs, intervalSeconds }: { seenMs: number; intervalSeconds: number },
   ): Promise<void> {
-    const newestMs = agentIds.reduce((newest, id) => Math.max(newest, seen.get(id) ?? 0), 0);
     try {
-      await write([agentIds, newestMs, slotOf(newestMs), ONLINE_INTERVALS * intervalSeconds * 1_000]);
+      await write([agentIds, seenMs, slotOf(seenMs), ONLINE_INTERVALS * intervalSeconds * 1_000]);
     } catch (error) {
       // Dropped: the next check-in repeats it, and an unavailable database must not fill the memory.
       log.warn('last_seen not written', { rows: agentIds.length, cause: String(error) });
@@ -85,7 +83,8 @@ export function createLastSeen({
 
   return {
     record(agentId, nowMs, intervalSeconds = CHECK_IN_INTERVAL_SECONDS) {
-      gathered.set(agentId, nowMs);
+      gathered.add(agentId);
+      latestMs = nowMs;
       if (intervalSeconds !== CHECK_IN_INTERVAL_SECONDS) unusual.set(agentId, intervalSeconds);
       if (timer === null && flushing === null) schedule();
     },
