@@ -49,6 +49,7 @@ import {
   COUNTED_SECURITY,
   COUNTED_STOPPED,
   FIX_URGENCY,
+  LAST_CLOSED_OF_OFFERS,
   LISTED_FILTERS,
   PACKAGE_URGENCY,
   UNDER_WAY_BY_HOST,
@@ -151,4 +152,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 405, name: 'feeds-as-of', statements: FEEDS_AS_OF },
   { version: 415, name: 'approvals-by-bulk', statements: APPROVALS_BY_BULK },
   { version: 420, name: 'rare-states', statements: RARE_STATES },
+  { version: 425, name: 'last-closed-of-offers', statements: LAST_CLOSED_OF_OFFERS },
 ];

@@ -18,7 +18,7 @@ import {
 } from '../updates/record-scan.ts';
 import { closedByScan, createScanFacts } from '../updates/scan-rules.ts';
 import type { UpdateRow } from '../updates/store.ts';
-import { chargeRead } from './charge-read.ts';
+import { chargeRead, rowsForReading } from './charge-read.ts';
 import { createPackageDiff, type PackageDiff } from './diff-packages.ts';
 import type { ReadReport, ReadUpdate } from './read-report.ts';
 import { endClosed, plannedBy, type ReportDeps } from './record-report.ts';
@@ -81,8 +81,10 @@ export async function recordLargeReport(
   await inTurns(report.packages, { size: COMPARED_ITEMS, work: facts.addPackages });
   const { complete, updates } = report;
   const { known, read } = await readKnown(database.read, { ...section, updates });
-  const isCharged = await write(async (tx) => void (await chargeRead(tx, platform, { agentId, read })));
-  if (!isCharged) return { kind: 'overtaken' };
+  if (rowsForReading(read) > 0) {
+    const isOurs = await write(async (tx) => void (await chargeRead(tx, platform, { agentId, read })));
+    if (!isOurs) return { kind: 'overtaken' };
+  }
   const scan = { ...section, scannedAtMs, complete, facts, known, openMax: deps.openMax ?? OPEN_MAX };
   for (const part of partsOf(report.updates, weightOf)) {
     let added = new Map<string, UpdateRow>();

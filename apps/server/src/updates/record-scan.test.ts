@@ -125,6 +125,42 @@ describe.each(ENGINES)('recording a scan on $name', (engine) => {
     expect(back).toBeDefined(); // the newer one was withdrawn
   });
 
+  test('of a version closed again and again only the last row is read, and none of other versions or architectures', async () => {
+    const { database, scan } = await setUp();
+    const old = { ...openssl, available_version: '3.0.2-1' };
+    const other = { ...old, arch: 'arm64' };
+    const installed = [{ name: 'openssl', version: '3.0.2-1' }];
+    for (let round = 0; round < 3; round++) {
+      await scan([old, other, { ...old, available_version: `2.${round}-1` }]);
+      await scan([], { packages: installed });
+    }
+    const closed = await database.read
+      .selectFrom('updates')
+      .select('id')
+      .where('available_version', '=', '3.0.2-1')
+      .where('arch', '=', '')
+      .orderBy('id')
+      .execute();
+    expect(closed).toHaveLength(3);
+    await database.transact((tx) =>
+      tx
+        .updateTable('updates')
+        .set({ taken_back: 1 })
+        .where('id', '=', closed[2]?.id ?? '')
+        .execute(),
+    );
+    const open = (await scan([])).updates.length;
+    expect((await scan([old])).read).toBe(open + 1);
+    const again = await database.read
+      .selectFrom('updates')
+      .select('taken_back')
+      .where('available_version', '=', '3.0.2-1')
+      .where('arch', '=', '')
+      .where('state', '=', 'pending')
+      .execute();
+    expect(again).toEqual([{ taken_back: 1 }]);
+  });
+
   test('open rows are unique per version', async () => {
     const { database, scan } = await setUp();
     const row = await findUpdate(database.read, (await scan([openssl])).updates[0]?.update_id ?? '');

@@ -138,7 +138,7 @@ export async function readKnown(
   }: {
     agentId: string;
     ecosystem: Ecosystem;
-    updates: readonly Pick<InventoryUpdate, 'name' | 'available_version'>[];
+    updates: readonly Pick<InventoryUpdate, 'name' | 'arch' | 'available_version'>[];
   },
 ): Promise<{ known: KnownUpdates; open: readonly UpdateRow[]; read: number }> {
   const known: KnownUpdates = new Map();

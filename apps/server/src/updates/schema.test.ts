@@ -19,6 +19,7 @@ import {
 import { otherVersions } from './rivals-store.ts';
 import { openOfPlans } from './siblings-store.ts';
 import { updateOrder } from './sort-store.ts';
+import { lastClosed } from './store.ts';
 
 describe.each(ENGINES)('updates of a host, on $name', (engine) => {
   async function explain(database: Database, question: RawBuilder<unknown>): Promise<string> {
@@ -40,6 +41,21 @@ describe.each(ENGINES)('updates of a host, on $name', (engine) => {
       database.engine === 'sqlite'
         ? /updates_agent \(agent_id=\? AND ecosystem=\? AND name=\?\)/
         : /Index Cond: \(\(agent_id = 'a'::text\) AND \(ecosystem = 'apt'::text\) AND \(name = 'n'::text\)\)/,
+    );
+  });
+
+  test('an index finds the one of an offer that was closed last, among any number of others', async () => {
+    const database = await engine.open();
+    const json = `'[["curl", "amd64", "8.0-1"]]'`;
+    const offers =
+      database.engine === 'sqlite'
+        ? `json_each(${json}) AS k`
+        : `jsonb_array_elements(${json}::jsonb) AS k (value)`;
+    const question = sql.raw(lastClosed(offers, { agentId: "'a'", ecosystem: "'apt'" }));
+    expect(await explain(database, question)).toMatch(
+      database.engine === 'sqlite'
+        ? /INDEX updates_closed \(agent_id=\? AND ecosystem=\? AND name=\? AND arch=\? AND available_version=\?\)/
+        : /Index Only Scan Backward using updates_closed/,
     );
   });
 

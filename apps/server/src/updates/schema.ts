@@ -270,6 +270,12 @@ export const WALKED_FILTERS: readonly Statement[] = Object.entries({
   `CREATE INDEX ${name} ON updates (${columns}) WHERE gone = 0`,
 ]);
 
+/** A host can make up any number of closed updates, so that the last one of an offer is found without the others. */
+export const LAST_CLOSED_OF_OFFERS: readonly Statement[] = [
+  `CREATE INDEX updates_closed ON updates (agent_id, ecosystem, name, arch, available_version, id)
+    WHERE rollback_of IS NULL AND state IN ('installed', 'superseded')`,
+];
+
 declare module '../platform/db/tables.ts' {
   interface Tables {
     updates: {

@@ -12,7 +12,8 @@ import {
 import { Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { chunks } from '../platform/db/chunks.ts';
-import type { Db, Tx } from '../platform/db/engine.ts';
+import type { Db, HotSql, Tx } from '../platform/db/engine.ts';
+import { textOrNull } from '../platform/db/hot-sql.ts';
 import type { Tables } from '../platform/db/tables.ts';
 
 export type UpdateRow = Omit<Selectable<Tables['updates']>, 'gone' | 'again' | 'host_os_id' | 'blocked'>;
@@ -43,7 +44,7 @@ export async function findUpdate(db: Db, id: string): Promise<UpdateRow | null> 
 
 /** The index of open updates has these states in its condition, so they are written as it has them. */
 const IS_OPEN = sql<SqlBool>`state NOT IN ('installed', 'superseded')`;
-const IS_CLOSED = sql<SqlBool>`state IN ('installed', 'superseded')`;
+const CLOSED = `state IN ('installed', 'superseded')`;
 
 /** All open updates of a host. */
 export async function openUpdatesOf(
@@ -65,31 +66,44 @@ export async function openAnswersOf(db: Db, of: { agentId: string; ecosystem: st
   );
 }
 
-/** The installed and superseded updates of these packages to one of these versions; the last of a version comes last. */
+/** Of each offer, the installed or superseded update that came last. One look-up each, however many there were before it. */
 export async function closedUpdatesOf(
   db: Db,
   {
+    agentId,
+    ecosystem,
     offers,
-    ...of
   }: {
     agentId: string;
     ecosystem: string;
-    offers: readonly Pick<InventoryUpdate, 'name' | 'available_version'>[];
+    offers: readonly Pick<InventoryUpdate, 'name' | 'arch' | 'available_version'>[];
   },
 ): Promise<UpdateRow[]> {
   const found: UpdateRow[] = [];
-  const closed = updatesOf(db, of).where(IS_CLOSED);
-  // Those of a name in one chunk, so that none is read twice.
-  for (const some of chunks([...Map.groupBy(offers, ({ name }) => name)])) {
-    const names = some.map(([name]) => name);
-    const versions = new Set(some.flatMap(([, of]) => of.map(({ available_version: version }) => version)));
-    for (const part of chunks([...versions])) {
-      found.push(
-        ...(await pagesOf(closed.where('name', 'in', names).where('available_version', 'in', part))),
-      );
-    }
+  for (const some of chunks(offers)) {
+    const asked = some.map(({ name, arch = '', available_version: version }) => [name, arch, version]);
+    const rows = await db.run(LAST_CLOSED, [JSON.stringify(asked), agentId, ecosystem]);
+    const ids = rows.map(([id]) => textOrNull(id)).filter((id) => id !== null);
+    if (ids.length === 0) continue;
+    found.push(...(await db.selectFrom('updates').selectAll().where('id', 'in', ids).execute()));
   }
   return found;
+}
+
+const LAST_CLOSED: HotSql = {
+  name: 'last_closed',
+  sqlite: lastClosed('json_each(?1) AS k', { agentId: '?2', ecosystem: '?3' }),
+  postgres: lastClosed('jsonb_array_elements($1::jsonb) AS k (value)', { agentId: '$2', ecosystem: '$3' }),
+};
+
+/** `offers`: their names, architectures and versions, one array for each in `k.value`. */
+export function lastClosed(
+  offers: string,
+  { agentId, ecosystem }: { agentId: string; ecosystem: string },
+): string {
+  return `SELECT (SELECT u.id FROM updates AS u WHERE u.agent_id = ${agentId} AND u.ecosystem = ${ecosystem}
+      AND u.name = k.value ->> 0 AND u.arch = k.value ->> 1 AND u.available_version = k.value ->> 2
+      AND u.rollback_of IS NULL AND ${CLOSED} ORDER BY u.id DESC LIMIT 1) FROM ${offers}`;
 }
 
 function updatesOf(db: Db, { agentId, ecosystem }: { agentId: string; ecosystem: string }) {
