@@ -11,9 +11,10 @@ import type { Config } from '../config.ts';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Platform } from '../platform/platform.ts';
 import { type BackgroundWork, repeat } from '../platform/repeat.ts';
+import { takeTurn } from '../platform/turns.ts';
 import { listCandidates, type StoredCandidates, setFix } from '../updates/candidates-store.ts';
 import { offerFix } from '../updates/offer-fix.ts';
-import { recommendOffers } from '../updates/recommend-offers.ts';
+import { recommendOffers, recommendVersions } from '../updates/recommend-offers.ts';
 import { type Known, type SmallestFix, smallestFix } from '../updates/smallest-fix-rules.ts';
 import type { UpdateRow } from '../updates/store.ts';
 
@@ -165,6 +166,8 @@ async function lookUp(
     vulnerable.flatMap((of) => of.versions.flatMap((version) => subjectsOfVersion(of, version))),
   );
   for (const of of page) {
+    // Its versions may take milliseconds to sort.
+    await takeTurn();
     const candidates = risingAbove(of).map((version) => ({
       version,
       known: knownIn(offered, of, version),
@@ -174,8 +177,10 @@ async function lookUp(
     if (!of.isChecked || fixVersion !== of.fixVersion) await writeFix(deps, { of, fixVersion, planned });
   }
   const unknown = new Set(page.filter((of) => isUnknown(installed, of, of.currentVersion)));
-  for (const of of vulnerable)
+  for (const of of vulnerable) {
+    await takeTurn();
     if (risingAbove(of).some((version) => isUnknown(offered, of, version))) unknown.add(of);
+  }
   return [...unknown];
 }
 
@@ -217,7 +222,7 @@ async function writeFix(
     if (!(await lockAgent(tx, agentId))) return false;
     if (!(await setFix(tx, { of, fixVersion, nowMs: platform.now() }))) return false;
     const row = await offerFix(tx, platform, { of, fixVersion });
-    await recommendOffers(tx, { agentId, ecosystem, maxChange: config.maxChange });
+    await recommendVersions(tx, { of, maxChange: config.maxChange });
     if (!row || asked >= PLANS_A_HOST) return false;
     const params = { ecosystem, updates: [plannedUpdate(row)] };
     await queueCommand(tx, platform, { agentId, action: 'plan_update', params, createdBy: 'server' });

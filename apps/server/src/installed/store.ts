@@ -62,26 +62,32 @@ export async function* storedPackages(
 /** The packages of a host with these names, of every version and architecture. */
 export async function packagesNamed(
   db: Db,
-  { agentId, ecosystem }: Section,
+  section: Section,
   names: readonly string[],
 ): Promise<StoredPackage[]> {
   const found: StoredPackage[] = [];
+  for await (const page of pagesNamed(db, section, names)) found.push(...page);
+  return found;
+}
+
+/** The same, page by page: a host may have hundreds of thousands of versions of one name. */
+export async function* pagesNamed(
+  db: Db,
+  { agentId, ecosystem }: Section,
+  names: readonly string[],
+): AsyncGenerator<readonly StoredPackage[]> {
   for (const some of chunks([...new Set(names)])) {
     const wanted = new Set(some);
     const keys = nameKeys(ecosystem, some);
     for (let after = [0, 0]; ; ) {
       const rows = await db.run(PACKAGES_NAMED, [agentId, keys, ecosystem, ...after]);
-      for (const row of rows) {
-        const record = storedPackage(row);
-        // Another name may have the same key.
-        if (wanted.has(record.name)) found.push(record);
-      }
+      // Another name may have the same key.
+      yield rows.map(storedPackage).filter(({ name }) => wanted.has(name));
       const end = rows.at(-1);
       if (!end || rows.length < READ_ROWS) break;
       after = [Number(end[7]), Number(end[8])];
     }
   }
-  return found;
 }
 
 /** Of the host that the first value names, what is installed (i) and what that is (p). */

@@ -53,15 +53,20 @@ export function createPackageDiff(): PackageDiffing {
   };
 }
 
+/** The keys of all packages that a delta is about. */
+export function keysOfDelta({ put, gone }: Pick<InventoryDelta, 'put' | 'gone'>): Set<string> {
+  return new Set([...put, ...gone].map((item) => installedKey(recordOf(item))));
+}
+
 /**
- * The writes of a delta, by the stored packages of its names, and how many packages there are more afterwards. Null if a
+ * The writes of a delta, by what is stored of its packages, and how many packages there are more afterwards. Null if a
  * package to be removed is not stored.
  */
 export function diffDelta(
-  named: readonly StoredPackage[],
+  known: readonly StoredPackage[],
   { put, gone }: Pick<InventoryDelta, 'put' | 'gone'>,
 ): (PackageDiff & { added: number }) | null {
-  const stored = new Map(named.map((record) => [installedKey(record), record]));
+  const stored = new Map(known.map((record) => [installedKey(record), record]));
   const left = new Map(stored);
   const removed: InstalledKey[] = [];
   for (const item of gone) {
@@ -78,9 +83,9 @@ export function diffDelta(
     const key = installedKey(record);
     if (seen.has(key)) continue;
     seen.add(key);
-    const known = left.get(key);
-    if (!known) added += 1;
-    if (!known || comparedFacts(known) !== comparedFacts(record)) written.push(record);
+    const before = left.get(key);
+    if (!before) added += 1;
+    if (!before || comparedFacts(before) !== comparedFacts(record)) written.push(record);
   }
   return { put: written, gone: removed, stored, added };
 }

@@ -10,13 +10,14 @@ import { beyondKept, closeBeyond, OPEN_MAX } from '../updates/kept-updates.ts';
 import { recommendOffers } from '../updates/recommend-offers.ts';
 import { recordCandidates } from '../updates/record-candidates.ts';
 import {
+  closedAmong,
   closeUpdates,
   offerUpdates,
   openUpdates,
+  readFacts,
   readKnown,
   type ScannedUpdate,
 } from '../updates/record-scan.ts';
-import { closedByScan, createScanFacts } from '../updates/scan-rules.ts';
 import type { UpdateRow } from '../updates/store.ts';
 import { chargeRead, rowsForReading } from './charge-read.ts';
 import { createPackageDiff, type PackageDiff } from './diff-packages.ts';
@@ -76,10 +77,8 @@ export async function recordLargeReport(
     if (!isOurs) return { kind: 'overtaken' };
   }
 
-  const facts = createScanFacts({ ecosystem, complete: report.complete });
-  await inTurns(report.updates, { size: COMPARED_ITEMS, work: facts.addUpdates });
-  await inTurns(report.packages, { size: COMPARED_ITEMS, work: facts.addPackages });
-  const { complete, updates } = report;
+  const { complete, updates, packages } = report;
+  const facts = await readFacts({ ecosystem, complete, updates, packages: [packages] });
   const { known, read } = await readKnown(database.read, { ...section, updates });
   if (rowsForReading(read) > 0) {
     const isOurs = await write(async (tx) => void (await chargeRead(tx, platform, { agentId, read })));
@@ -95,11 +94,7 @@ export async function recordLargeReport(
     if (!isOurs) return { kind: 'overtaken' };
     for (const [key, row] of added) scan.known.set(key, row);
   }
-  const closing: UpdateRow[] = [];
-  await inTurns([...scan.known.values()], {
-    size: COMPARED_ITEMS,
-    work: (rows) => void closing.push(...rows.filter((row) => closedByScan(row, facts) !== null)),
-  });
+  const closing = await closedAmong([...scan.known.values()], facts);
   for (const part of partsOf(closing, () => 1)) {
     const isOurs = await write(async (tx) => {
       await endClosed(tx, platform, await closeUpdates(tx, platform, { scan, rows: part }));

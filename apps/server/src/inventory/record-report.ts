@@ -3,7 +3,7 @@ import type { PlanAction } from '@tidegate/protocol/plan';
 import { lockAgent } from '../agents/store.ts';
 import { planOthersAgain, withdrawFinished } from '../commands/withdraw-approvals.ts';
 import { comparedPackages } from '../installed/compared-store.ts';
-import { changePackages, type PackageRecord, packagesNamed } from '../installed/store.ts';
+import { changePackages, type PackageRecord, pagesNamed } from '../installed/store.ts';
 import { hasSpentReports, reportsSpent } from '../outsiders/charge.ts';
 import type { Db, Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
@@ -12,15 +12,17 @@ import { recommendOffers } from '../updates/recommend-offers.ts';
 import { recordCandidates } from '../updates/record-candidates.ts';
 import {
   type ClosedUpdate,
+  closedAmong,
   closeUpdates,
   openSince,
   openUpdates,
+  readFacts,
   recordScan,
   type ScannedUpdate,
   type ScanReport,
 } from '../updates/record-scan.ts';
-import { closedByScan, hasPlaces, scanFacts } from '../updates/scan-rules.ts';
-import type { UpdateRow } from '../updates/store.ts';
+import { hasPlaces } from '../updates/scan-rules.ts';
+import type { KnownUpdate } from '../updates/store.ts';
 import { chargeRead, rowsForReading } from './charge-read.ts';
 import { createPackageDiff } from './diff-packages.ts';
 import type { ReadReport, ReadUpdate } from './read-report.ts';
@@ -117,7 +119,7 @@ export async function recordUnchanged(
   // An incomplete report closes nothing.
   const sinceMs = complete ? receivedAtMs : Infinity;
   const { updates, changed, ...open } = await openSince(database.read, { ...section, sinceMs });
-  const found = await closedAmong(database.read, { ...section, changed });
+  const found = await closedByStored(database.read, { ...section, changed });
   const isNoneClosed = found.rows.length === 0;
   const read = open.read + found.read;
   if (isNoneClosed && rowsForReading(read) === 0) return updates;
@@ -127,22 +129,28 @@ export async function recordUnchanged(
     await chargeRead(tx, platform, { agentId, read });
     if (isNoneClosed) return;
     const now = await openSince(tx, { ...section, sinceMs });
-    const { rows, facts } = await closedAmong(tx, { ...section, changed: now.changed });
+    const { rows, facts } = await closedByStored(tx, { ...section, changed: now.changed });
     await endClosed(tx, platform, await closeUpdates(tx, platform, { scan: { facts }, rows }));
   });
   return isNoneClosed ? updates : openUpdates(database.read, section);
 }
 
 /** Which of these updates what is stored of the host closes, and how many packages were read to find that. */
-async function closedAmong(db: Db, { changed, ...section }: Section & { changed: readonly UpdateRow[] }) {
-  const names = [...new Set(changed.map(({ name }) => name))];
-  const packages = await packagesNamed(db, section, names);
-  const facts = scanFacts({ ecosystem: section.ecosystem, complete: true, packages, updates: [] });
-  return {
-    facts,
-    rows: changed.filter((row) => closedByScan(row, facts) !== null),
-    read: packages.length,
-  };
+async function closedByStored(
+  db: Db,
+  { changed, ...section }: Section & { changed: readonly KnownUpdate[] },
+) {
+  const names = changed.map(({ name }) => name);
+  let read = 0;
+  async function* packages() {
+    for await (const page of pagesNamed(db, section, names)) {
+      read += page.length;
+      yield page;
+    }
+  }
+  const { ecosystem } = section;
+  const facts = await readFacts({ ecosystem, complete: true, packages: packages(), updates: [] });
+  return { facts, rows: await closedAmong(changed, facts), read };
 }
 
 /**

@@ -1,16 +1,14 @@
 import { PackageVersion } from '@tidegate/protocol/scalars';
 import { Type } from 'typebox';
 import { chunks } from '../platform/db/chunks.ts';
-import type { Db, Tx } from '../platform/db/engine.ts';
+import type { Db, HotSql, Tx } from '../platform/db/engine.ts';
+import { text } from '../platform/db/hot-sql.ts';
 import type { Tables } from '../platform/db/tables.ts';
 import { parseAs } from '../platform/parse-as.ts';
+import type { PackageOfHost } from './store.ts';
 
-/** A package in one place of a host, and the versions that it may get. */
-export interface Candidates {
-  readonly agentId: string;
-  readonly ecosystem: string;
-  readonly name: string;
-  readonly arch: string;
+/** A package of a host, and the versions that it may get. */
+export interface Candidates extends PackageOfHost {
   readonly currentVersion: string;
   /** The nearest first. */
   readonly versions: readonly string[];
@@ -26,17 +24,56 @@ export interface StoredCandidates extends Candidates {
 const INSERT_ROWS = 200;
 const Versions = Type.Array(PackageVersion);
 
-export async function candidatesOf(
+/** What a scan compares of a package, as one text. */
+export function comparedText({
+  currentVersion,
+  versions,
+}: Pick<Candidates, 'currentVersion' | 'versions'>): string {
+  return comparedColumns(currentVersion, JSON.stringify(versions));
+}
+
+function comparedColumns(currentVersion: string, versions: string): string {
+  return `${currentVersion}\n${versions}`;
+}
+
+/** What is stored of these packages of one host, in their order, as `comparedText` has it; null: nothing. */
+export async function comparedCandidates(
+  db: Db,
+  {
+    agentId,
+    ecosystem,
+    of,
+  }: { agentId: string; ecosystem: string; of: readonly Pick<Candidates, 'name' | 'arch'>[] },
+): Promise<(string | null)[]> {
+  const keys = JSON.stringify(of.map(({ name, arch }) => [name, arch]));
+  const rows = await db.run(COMPARED, [keys, agentId, ecosystem]);
+  const found = new Map(
+    rows.map(([place, ...row]) => [Number(place), comparedColumns(text(row[0]), text(row[1]))]),
+  );
+  return of.map((_, i) => found.get(i) ?? null);
+}
+
+const COMPARED: HotSql = {
+  name: 'compared_candidates',
+  sqlite: `SELECT k.key, c.current_version, c.versions FROM json_each(?1) AS k CROSS JOIN update_candidates AS c
+    WHERE c.agent_id = ?2 AND c.ecosystem = ?3 AND c.name = k.value ->> 0 AND c.arch = k.value ->> 1`,
+  postgres: `SELECT k.place - 1, c.current_version, c.versions
+    FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS k (value, place) JOIN update_candidates AS c
+      ON c.agent_id = $2 AND c.ecosystem = $3 AND c.name = k.value ->> 0 AND c.arch = k.value ->> 1`,
+};
+
+/** The packages of a host of which candidates are stored. */
+export async function packagesWithCandidates(
   db: Db,
   { agentId, ecosystem }: { agentId: string; ecosystem: string },
-): Promise<StoredCandidates[]> {
+): Promise<PackageOfHost[]> {
   const rows = await db
     .selectFrom('update_candidates')
-    .selectAll()
+    .select(['name', 'arch'])
     .where('agent_id', '=', agentId)
     .where('ecosystem', '=', ecosystem)
     .execute();
-  return rows.map(fromRow);
+  return rows.map((row) => ({ agentId, ecosystem, ...row }));
 }
 
 /** Rows behind a key, in its order; with `onlyNew` those that were never looked up. */
@@ -85,11 +122,11 @@ export async function putCandidates(tx: Tx, all: readonly Candidates[]): Promise
   }
 }
 
-export async function dropCandidates(tx: Tx, all: readonly Candidates[]): Promise<void> {
+export async function dropCandidates(tx: Tx, all: readonly PackageOfHost[]): Promise<void> {
   for (const one of all) await ofPackage(tx, one).execute();
 }
 
-function ofPackage(tx: Tx, { agentId, ecosystem, name, arch }: Candidates) {
+function ofPackage(tx: Tx, { agentId, ecosystem, name, arch }: PackageOfHost) {
   return tx
     .deleteFrom('update_candidates')
     .where('agent_id', '=', agentId)

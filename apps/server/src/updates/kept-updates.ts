@@ -4,7 +4,7 @@ import { compareText } from '../platform/compare-text.ts';
 import type { Tx } from '../platform/db/engine.ts';
 import type { Platform } from '../platform/platform.ts';
 import { offerKey, rowKey } from './scan-rules.ts';
-import type { UpdateRow } from './store.ts';
+import type { KnownUpdate, UpdateRow } from './store.ts';
 import { CLOSED_STATES } from './transition-rules.ts';
 import { transitionUpdate } from './transition-update.ts';
 
@@ -16,15 +16,15 @@ export const OPEN_MAX = 20_000;
 
 interface Scanned {
   readonly complete: boolean;
-  readonly known: ReadonlyMap<string, UpdateRow>;
+  readonly known: ReadonlyMap<string, KnownUpdate>;
   readonly openMax: number;
 }
 
 /** The pending updates beyond what is kept that the host offers no more, the oldest first; `closing` are closed anyway. */
 export function beyondKept(
   { complete, known, openMax }: Scanned,
-  { updates, closing }: { updates: readonly InventoryUpdate[]; closing: readonly UpdateRow[] },
-): UpdateRow[] {
+  { updates, closing }: { updates: readonly InventoryUpdate[]; closing: readonly KnownUpdate[] },
+): KnownUpdate[] {
   const open = openOf(known);
   const beyond = open.length - closing.length - openMax;
   if (!complete || beyond <= 0) return [];
@@ -49,7 +49,7 @@ export async function mayOffer(
 export async function closeBeyond(
   tx: Tx,
   platform: Pick<Platform, 'newId' | 'now'>,
-  rows: readonly UpdateRow[],
+  rows: readonly KnownUpdate[],
 ): Promise<void> {
   for (const { id: updateId } of rows) {
     const move = { updateId, from: ['pending'], to: 'superseded', actor: 'scan' } as const;
@@ -57,6 +57,6 @@ export async function closeBeyond(
   }
 }
 
-export function openOf(known: ReadonlyMap<string, UpdateRow>): UpdateRow[] {
+export function openOf(known: ReadonlyMap<string, KnownUpdate>): KnownUpdate[] {
   return [...known.values()].filter((row) => !CLOSED_STATES.some((state) => state === row.state));
 }

@@ -4,7 +4,14 @@ import type { Platform } from '../platform/platform.ts';
 import type { Candidates } from './candidates-store.ts';
 import { bitOf, isSmallestFix } from './offer-rules.ts';
 import { newRow } from './record-scan.ts';
-import { insertHistory, insertUpdates, openUpdatesOf, refreshUpdate, type UpdateRow } from './store.ts';
+import {
+  insertHistory,
+  insertUpdates,
+  type KnownUpdate,
+  openVersionsOf,
+  refreshUpdate,
+  type UpdateRow,
+} from './store.ts';
 import { transitionUpdate } from './transition-update.ts';
 
 const FIX = bitOf('smallest_fix');
@@ -19,8 +26,7 @@ export async function offerFix(
   platform: Pick<Platform, 'newId' | 'now'>,
   { of, fixVersion }: { of: Candidates; fixVersion: string | null },
 ): Promise<UpdateRow | null> {
-  const all = await openUpdatesOf(tx, of);
-  const open = all.filter(({ name, arch }) => name === of.name && arch === of.arch);
+  const open = await openVersionsOf(tx, of);
   for (const row of open) {
     if (row.available_version === fixVersion) await markFix(tx, platform, { row, of });
     else if (isSmallestFix(row.offers)) await unmarkFix(tx, platform, { row, fixVersion });
@@ -41,7 +47,7 @@ export async function offerFix(
 async function markFix(
   tx: Tx,
   platform: Pick<Platform, 'now'>,
-  { row, of }: { row: UpdateRow; of: Candidates },
+  { row, of }: { row: KnownUpdate; of: Candidates },
 ): Promise<void> {
   const offers = row.offers | FIX;
   if (offers === row.offers && row.current_version === of.currentVersion) return;
@@ -53,7 +59,7 @@ async function markFix(
 async function unmarkFix(
   tx: Tx,
   platform: Pick<Platform, 'newId' | 'now'>,
-  { row, fixVersion }: { row: UpdateRow; fixVersion: string | null },
+  { row, fixVersion }: { row: KnownUpdate; fixVersion: string | null },
 ): Promise<void> {
   if (row.state === 'approved' || row.state === 'installing') return;
   const offers = row.offers & ~FIX;

@@ -10,18 +10,19 @@ import { offerBits, RECOMMENDED_ALWAYS, RECOMMENDED_HERE, rescanned } from './of
 import { UNKNOWN_FIX } from './queue-rules.ts';
 import {
   closedByScan,
+  createScanFacts,
   hasPlaces,
   type InstalledVersion,
   offerKey,
   rowKey,
   type ScanClosure,
   type ScanFacts,
-  scanFacts,
 } from './scan-rules.ts';
 import {
   closedUpdatesOf,
   insertHistory,
   insertUpdates,
+  type KnownUpdate,
   openAnswersOf,
   openUpdatesOf,
   refreshUpdate,
@@ -31,8 +32,8 @@ import { storePlan } from './store-plan.ts';
 import { CLOSED_STATES, SCAN_CLOSES, stepsToSeenInstalled } from './transition-rules.ts';
 import { transitionUpdate } from './transition-update.ts';
 
-/** Rows per turn of the event loop. */
-const ROWS_A_TURN = 1_000;
+/** Rows between two turns of the event loop: up to ten milliseconds, as long as versions may be. */
+const ROWS_A_TURN = 250;
 
 export interface ScannedUpdate {
   update_id: string;
@@ -60,10 +61,10 @@ export interface ClosedUpdate {
 export interface ScanReport {
   readonly scanned_at: string;
   readonly complete: boolean;
-  /** All packages of the report, or what finds those of the updates that the scan concerns. */
+  /** All packages of the report, or what finds those of the updates that the scan concerns, page by page. */
   readonly packages:
     | readonly InstalledVersion[]
-    | ((names: readonly string[]) => Promise<readonly InstalledVersion[]>);
+    | ((names: readonly string[]) => AsyncIterable<readonly InstalledVersion[]>);
   readonly updates: readonly ScannedOffer[];
 }
 
@@ -83,7 +84,7 @@ export interface Scan {
 }
 
 /** The open updates of the host, and for each other version on offer the one closed last. */
-export type KnownUpdates = Map<string, UpdateRow>;
+export type KnownUpdates = Map<string, KnownUpdate>;
 
 /**
  * Records the findings of a scan: new updates are pending, newer versions supersede older ones, and versions
@@ -105,19 +106,15 @@ export async function recordScan(
   const { known, open, read } = await readKnown(tx, { agentId, ecosystem, updates });
   const names = new Set([...known.values(), ...updates].map(({ name }) => name));
   const installed =
-    typeof packages === 'function'
-      ? await packages([...names])
-      : names.size > 0
-        ? packages.filter(({ name }) => names.has(name))
-        : [];
-  const facts = scanFacts({ ecosystem, complete, packages: installed, updates });
+    typeof packages === 'function' ? packages([...names]) : [packages.filter(({ name }) => names.has(name))];
+  const facts = await readFacts({ ecosystem, complete, updates, packages: installed });
   const scan = {
     ...{ agentId, ecosystem, complete, facts, known, openMax },
     scannedAtMs: Date.parse(report.scanned_at),
   };
   const fresh = await offerUpdates(tx, platform, { scan, updates });
   for (const [key, row] of fresh) known.set(key, row);
-  const closing = [...known.values()].filter((row) => closedByScan(row, facts) !== null);
+  const closing = await closedAmong([...known.values()], facts);
   const closed = await closeUpdates(tx, platform, { scan, rows: closing });
   const beyond = beyondKept(scan, { updates, closing });
   await closeBeyond(tx, platform, beyond);
@@ -127,6 +124,23 @@ export async function recordScan(
     closed,
     read,
   };
+}
+
+/** Takes a report page by page. A version may take microseconds to compare, and a host have hundreds of thousands of them. */
+export async function readFacts({
+  updates,
+  packages,
+  ...of
+}: {
+  ecosystem: string;
+  complete: boolean;
+  updates: readonly InventoryUpdate[];
+  packages: AsyncIterable<readonly InstalledVersion[]> | Iterable<readonly InstalledVersion[]>;
+}): Promise<ScanFacts> {
+  const facts = createScanFacts(of);
+  await inTurns(updates, { size: ROWS_A_TURN, work: facts.addUpdates });
+  for await (const page of packages) await inTurns(page, { size: ROWS_A_TURN, work: facts.addPackages });
+  return facts;
 }
 
 /** Reads the updates of the host that a scan with these offers concerns; `open`: in the order of answers; `read`: how many. */
@@ -140,9 +154,9 @@ export async function readKnown(
     ecosystem: Ecosystem;
     updates: readonly Pick<InventoryUpdate, 'name' | 'arch' | 'available_version'>[];
   },
-): Promise<{ known: KnownUpdates; open: readonly UpdateRow[]; read: number }> {
+): Promise<{ known: KnownUpdates; open: readonly KnownUpdate[]; read: number }> {
   const known: KnownUpdates = new Map();
-  const add = (rows: readonly UpdateRow[]) => {
+  const add = (rows: readonly KnownUpdate[]) => {
     for (const row of rows) known.set(rowKey(row), row);
   };
   const ended = await closedUpdatesOf(db, { ...of, offers: updates });
@@ -167,14 +181,17 @@ export async function offerUpdates(
     const key = offerKey(update);
     const latest = fresh.get(key) ?? scan.known.get(key);
     const present = latest && isOfferedAgain(latest, scan) ? undefined : latest;
-    if (!present && fresh.size >= room) continue;
+    if (present) {
+      const isClosed = CLOSED_STATES.some((state) => state === present.state);
+      if (!isClosed) await refresh(tx, platform, { row: present, update });
+      planned.push({ updateId: present.id, update });
+      continue;
+    }
+    if (fresh.size >= room) continue;
     // What a person has taken back stays with people when the host offers it again.
     const takenBack = latest?.taken_back ?? 0;
-    const row = present ?? { ...newRow(platform, { ...scan, update }), taken_back: takenBack };
-    if (!present) fresh.set(key, row);
-    else if (!CLOSED_STATES.some((state) => state === present.state)) {
-      await refresh(tx, platform, { row: present, update });
-    }
+    const row = { ...newRow(platform, { ...scan, update }), taken_back: takenBack };
+    fresh.set(key, row);
     planned.push({ updateId: row.id, update });
   }
   if (!(await mayOffer(tx, platform, { agentId: scan.agentId, rows: [...fresh.values()] }))) {
@@ -204,11 +221,21 @@ export async function offerUpdates(
   return fresh;
 }
 
+/** The updates that a scan closes. A host may have tens of thousands, with versions that take microseconds to compare. */
+export async function closedAmong(rows: readonly KnownUpdate[], facts: ScanFacts): Promise<KnownUpdate[]> {
+  const closed: KnownUpdate[] = [];
+  await inTurns(rows, {
+    size: ROWS_A_TURN,
+    work: (some) => void closed.push(...some.filter((row) => closedByScan(row, facts) !== null)),
+  });
+  return closed;
+}
+
 /** Closes the updates that a scan closes; returns the approved ones, whose approvals the caller ends. */
 export async function closeUpdates(
   tx: Tx,
   platform: Pick<Platform, 'newId' | 'now'>,
-  { scan: { facts }, rows }: { scan: Pick<Scan, 'facts'>; rows: readonly UpdateRow[] },
+  { scan: { facts }, rows }: { scan: Pick<Scan, 'facts'>; rows: readonly KnownUpdate[] },
 ): Promise<ClosedUpdate[]> {
   const closed: ClosedUpdate[] = [];
   for (const row of rows) {
@@ -225,9 +252,9 @@ export async function closeUpdates(
 export async function openSince(
   db: Db,
   { sinceMs, ...of }: { agentId: string; ecosystem: Ecosystem; sinceMs: number },
-): Promise<{ updates: ScannedUpdate[]; changed: UpdateRow[]; read: number }> {
+): Promise<{ updates: ScannedUpdate[]; changed: KnownUpdate[]; read: number }> {
   const open = await openAnswersOf(db, of);
-  const isChanged = ({ state, updated_at: at }: Pick<UpdateRow, 'state' | 'updated_at'>) =>
+  const isChanged = ({ state, updated_at: at }: Pick<KnownUpdate, 'state' | 'updated_at'>) =>
     at > sinceMs && SCAN_CLOSES.some((closes) => closes === state);
   const changed = open.some(isChanged) ? (await openUpdatesOf(db, of)).filter(isChanged) : [];
   return { updates: answersOf(of.ecosystem, open), changed, read: open.length };
@@ -244,7 +271,7 @@ export async function openUpdates(
 function answersOf(
   ecosystem: Ecosystem,
   open: readonly Pick<
-    UpdateRow,
+    KnownUpdate,
     'id' | 'name' | 'arch' | 'available_version' | 'recommended' | 'rollback_of'
   >[],
 ): ScannedUpdate[] {
@@ -264,7 +291,7 @@ function answersOf(
  * the close, and that would not close it again immediately.
  */
 function isOfferedAgain(
-  row: UpdateRow,
+  row: KnownUpdate,
   { complete, scannedAtMs, facts }: Pick<Scan, 'complete' | 'scannedAtMs' | 'facts'>,
 ): boolean {
   return (
@@ -326,7 +353,7 @@ function changeOfUpdate(ecosystem: string, update: InventoryUpdate): Change | nu
 async function refresh(
   tx: Tx,
   platform: Pick<Platform, 'now'>,
-  { row, update }: { row: UpdateRow; update: InventoryUpdate },
+  { row, update }: { row: KnownUpdate; update: InventoryUpdate },
 ): Promise<void> {
   const facts = {
     current_version: update.current_version,
@@ -349,7 +376,7 @@ async function refresh(
 async function close(
   tx: Tx,
   platform: Pick<Platform, 'newId' | 'now'>,
-  { row, facts }: { row: UpdateRow; facts: ScanFacts },
+  { row, facts }: { row: KnownUpdate; facts: ScanFacts },
 ): Promise<ScanClosure['kind'] | null> {
   const from = SCAN_CLOSES.find((state) => state === row.state);
   const closure = closedByScan(row, facts);

@@ -80,18 +80,6 @@ export function createScanFacts({
   };
 }
 
-export function scanFacts(report: {
-  ecosystem: string;
-  complete: boolean;
-  packages: readonly InstalledVersion[];
-  updates: readonly InventoryUpdate[];
-}): ScanFacts {
-  const facts = createScanFacts(report);
-  facts.addUpdates(report.updates);
-  facts.addPackages(report.packages);
-  return facts;
-}
-
 /**
  * Whether a scan closes an update, and how: seen installed, overtaken by a newer installed version, or
  * superseded by the offer of another; a failed one, and one that is being installed, only if seen installed. An

@@ -46,12 +46,34 @@ export async function findUpdate(db: Db, id: string): Promise<UpdateRow | null> 
 const IS_OPEN = sql<SqlBool>`state NOT IN ('installed', 'superseded')`;
 const CLOSED = `state IN ('installed', 'superseded')`;
 
+/** What a scan goes by: reading all columns of all open updates would cost more than the rest of a small report. */
+const KNOWN = [
+  ...(['id', 'ecosystem', 'name', 'arch', 'current_version', 'available_version'] as const),
+  ...(['origin', 'security', 'size_bytes', 'offers', 'change', 'recommended'] as const),
+  ...(['state', 'taken_back', 'rollback_of', 'updated_at'] as const),
+] as const;
+export type KnownUpdate = Pick<UpdateRow, (typeof KNOWN)[number]>;
+
+/** One package of a host, in one place. */
+export interface PackageOfHost {
+  readonly agentId: string;
+  readonly ecosystem: string;
+  readonly name: string;
+  readonly arch: string;
+}
+
 /** All open updates of a host. */
 export async function openUpdatesOf(
   db: Db,
   of: { agentId: string; ecosystem: string },
-): Promise<UpdateRow[]> {
-  return pagesOf(updatesOf(db, of).where(IS_OPEN));
+): Promise<KnownUpdate[]> {
+  return pagesOf(updatesOf(db, of).select(KNOWN).where(IS_OPEN));
+}
+
+/** The open updates of one package of a host. */
+export async function openVersionsOf(db: Db, { name, arch, ...of }: PackageOfHost): Promise<KnownUpdate[]> {
+  const open = updatesOf(db, of).select(KNOWN).where(IS_OPEN);
+  return pagesOf(open.where('name', '=', name).where('arch', '=', arch));
 }
 
 /** The members of all open updates of a host that the answer to a report has, or needs, and what says when they changed. */
@@ -60,7 +82,6 @@ export async function openAnswersOf(db: Db, of: { agentId: string; ecosystem: st
   const changed = ['state', 'updated_at'] as const;
   return pagesOf(
     updatesOf(db, of)
-      .clearSelect()
       .select([...answered, ...changed])
       .where(IS_OPEN),
   );
@@ -78,14 +99,14 @@ export async function closedUpdatesOf(
     ecosystem: string;
     offers: readonly Pick<InventoryUpdate, 'name' | 'arch' | 'available_version'>[];
   },
-): Promise<UpdateRow[]> {
-  const found: UpdateRow[] = [];
+): Promise<KnownUpdate[]> {
+  const found: KnownUpdate[] = [];
   for (const some of chunks(offers)) {
     const asked = some.map(({ name, arch = '', available_version: version }) => [name, arch, version]);
     const rows = await db.run(LAST_CLOSED, [JSON.stringify(asked), agentId, ecosystem]);
     const ids = rows.map(([id]) => textOrNull(id)).filter((id) => id !== null);
     if (ids.length === 0) continue;
-    found.push(...(await db.selectFrom('updates').selectAll().where('id', 'in', ids).execute()));
+    found.push(...(await db.selectFrom('updates').select(KNOWN).where('id', 'in', ids).execute()));
   }
   return found;
 }
@@ -107,11 +128,7 @@ export function lastClosed(
 }
 
 function updatesOf(db: Db, { agentId, ecosystem }: { agentId: string; ecosystem: string }) {
-  return db
-    .selectFrom('updates')
-    .selectAll()
-    .where('agent_id', '=', agentId)
-    .where('ecosystem', '=', ecosystem);
+  return db.selectFrom('updates').where('agent_id', '=', agentId).where('ecosystem', '=', ecosystem);
 }
 
 /** In name order, rows of one name in the order found. */
