@@ -15,11 +15,16 @@ const VARIANTS = 2;
 
 /** The worst that an enrolled host can send, by kind; two variants each, so that no report equals the one before. */
 export function hostileRequests(): Record<string, HostileRequest[]> {
-  const variants = (make: (n: number) => HostileRequest) =>
-    Array.from({ length: VARIANTS }, (_, n) => make(n));
+  const variants = (make: (n: number) => HostileRequest, length = VARIANTS) =>
+    Array.from({ length }, (_, n) => make(n));
   return {
     'inventory, all packages new': variants((n) => inventory(packagesReport(n))),
     'inventory, one package in many versions': variants((n) => inventory(versionsReport(n))),
+    // Of four together twenty thousand versions stay open, all of which each further one has to do with.
+    'inventory, one npm package with versions that take long to compare': variants(
+      (n) => inventory(openVersions(n), 'npm'),
+      4,
+    ),
     'inventory, updates with plans': variants((n) => inventory(plansReport(n))),
     'inventory, unknown keys': variants((n) => inventory(unknownKeys(n))),
     'inventory, above the size limit': variants(() => inventory(Buffer.alloc(INVENTORY_MAX_BYTES * 8, 0x20))),
@@ -32,8 +37,8 @@ export function hostileRequests(): Record<string, HostileRequest[]> {
   };
 }
 
-function inventory(bytes: Buffer): HostileRequest {
-  return { method: 'PUT', path: '/inventory/apt', body: gzipSync(bytes), gzip: true };
+function inventory(bytes: Buffer, ecosystem = 'apt'): HostileRequest {
+  return { method: 'PUT', path: `/inventory/${ecosystem}`, body: gzipSync(bytes), gzip: true };
 }
 
 function plain(method: 'PUT' | 'POST', path: string, body: unknown): HostileRequest {
@@ -71,6 +76,15 @@ function versionsReport(n: number): Buffer {
     ...{ name: 'a', current_version: '1', available_version: `9${versionOf(i)}` },
   }));
   return json({ packages, updates });
+}
+
+/** An incomplete report closes nothing. */
+function openVersions(n: number): Buffer {
+  const updates = Array.from({ length: 5_000 }, (_, i) => ({
+    ...{ name: 'a', arch: '/srv', current_version: '1.0.0', offers: ['series'] },
+    available_version: `2.0.0-${'a.'.repeat(110)}${n}.${(i * 7_919) % 5_000}`,
+  }));
+  return json({ complete: false, updates });
 }
 
 function plansReport(n: number): Buffer {
