@@ -49,6 +49,7 @@ const SETTLE_RULES_TEST = 'apps/server/src/reboots/settle-rules.test.ts';
 const SLOT_RULES_TEST = 'apps/server/src/reboot-slots/slot-rules.test.ts';
 const TAGS_TEST = 'apps/server/src/agents/tags.test.ts';
 const HOLDS_TEST = 'apps/server/src/holds/holds.test.ts';
+const MADE_UP_OFFERS_TEST = 'apps/server/src/updates/made-up-offers.test.ts';
 const BLACKOUTS_TEST = 'apps/server/src/blackouts/blackouts.test.ts';
 const DELIVER = 'apps/server/src/commands/deliver-commands.ts';
 const STANDING_RULES = 'apps/server/src/policies/policy-rules.ts';
@@ -913,9 +914,51 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: 'versions: of one package only one version has a live token',
     file: 'apps/server/src/updates/rivals-store.ts',
-    from: 'return new Map(taken.map(({ of, ...rival }) => [of, rival]));',
-    to: 'return new Map(taken.slice(0, 0).map(({ of, ...rival }) => [of, rival]));',
+    from: 'if (rival) rivals.set(one.id, rival);',
+    to: 'if (rival && !rival) rivals.set(one.id, rival);',
     test: ['apps/server/src/approvals/rivals.test.ts', 'never have a live token each'],
+  },
+  {
+    rule: 'versions: all of one package that are approved together are read once',
+    file: 'apps/server/src/updates/rivals-store.ts',
+    from: 'SELECT DISTINCT agent_id',
+    to: 'SELECT agent_id',
+    test: [MADE_UP_OFFERS_TEST, 'are read once, not once for each other'],
+  },
+  {
+    rule: 'versions: the smallest fix of a package reads that package',
+    file: 'apps/server/src/updates/recommend-offers.ts',
+    from: 'open: await openUpdatesOfPackage(tx, of)',
+    to: 'open: await openUpdatesOf(tx, of)',
+    test: [MADE_UP_OFFERS_TEST, 'reads the open versions of that one alone'],
+  },
+  {
+    rule: 'versions: comparing very many lets others run',
+    file: 'apps/server/src/updates/recommend-offers.ts',
+    from: 'await takeTurn();',
+    to: 'await Promise.resolve();',
+    test: [MADE_UP_OFFERS_TEST, 'do not keep others waiting'],
+  },
+  {
+    rule: 'versions: of very many of one package the last are compared',
+    file: 'apps/server/src/updates/recommend-offers.ts',
+    from: 'slice(-COMPARED_MAX)',
+    to: 'slice(0, COMPARED_MAX)',
+    test: [MADE_UP_OFFERS_TEST, 'those offered last are compared'],
+  },
+  {
+    rule: 'versions: an incomplete report adds no candidates beyond what is kept',
+    file: 'apps/server/src/updates/record-candidates.ts',
+    from: 'return room >= 0;',
+    to: 'return true;',
+    test: [MADE_UP_OFFERS_TEST, 'adds no candidates beyond what is kept'],
+  },
+  {
+    rule: 'versions: of ended updates the last of an offer counts',
+    file: 'apps/server/src/updates/store.ts',
+    from: 'ORDER BY u.id DESC LIMIT 1',
+    to: 'ORDER BY u.id LIMIT 1',
+    test: ['apps/server/src/updates/record-scan.test.ts', 'only the last row is read'],
   },
   {
     rule: 'versions: of two in one request one is approved',
@@ -2768,8 +2811,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     rule: 'blackouts: policies ask for nothing',
     file: 'apps/server/src/policy-runs/run-policies.ts',
-    from: 'if (!freezes.of(host))',
-    to: 'if (freezes)',
+    from: 'hosts.filter((host) => !freezes.of(host))',
+    to: 'hosts.filter(() => freezes)',
     test: [BLACKOUTS_TEST, 'keep policies from asking'],
   },
   {

@@ -60,7 +60,7 @@ async function lookupsOf(
 // Without statistics SQLite took a state or an action for rarer than some hosts, and read those of the whole fleet for each page.
 describe('of a page of hosts SQLite reads the rows of these hosts alone:', () => {
   test.each<[string, (db: Db, agentIds: string[]) => Promise<unknown>]>([
-    ['updates that wait', (db, ids) => waitingUpdates(db, ids)],
+    ['updates that wait', (db, ids) => Array.fromAsync(waitingUpdates(db, ids))],
     ['what they offer of a rollout', (db, agentIds) => offersOfHosts(db, { rolloutId: 'any', agentIds })],
     ['how long installations take', (db, agentIds) => usualDurations(db, { agentIds, nowMs: 1 })],
     ['what waits on one', (db, [id = '']) => pendingOf(db, id)],

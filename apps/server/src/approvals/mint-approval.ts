@@ -29,7 +29,7 @@ import { versionsInForce } from '../policies/store.ts';
 import { holdGoing } from '../rollouts/store.ts';
 import { type LockedUpdate, lockUpdates } from '../updates/lock-updates.ts';
 import { plansOfSets, type StateChange } from '../updates/many-store.ts';
-import { openVersionsOf, type Rival, rivalsOf } from '../updates/rivals-store.ts';
+import { openVersionsOf, packageOfHost, type Rival, rivalsOf } from '../updates/rivals-store.ts';
 import type { StoredPlan, UpdateRow } from '../updates/store.ts';
 import { transitionHeld } from '../updates/transition-update.ts';
 import { namedForEvent } from '../updates/update-set.ts';
@@ -206,10 +206,6 @@ function rivalOfSet(
     own.set(key, update.available_version);
   }
   return null;
-}
-
-function packageOfHost({ agent_id, ecosystem, name, arch }: UpdateRow): string {
-  return [agent_id, ecosystem, name, arch].join('\n');
 }
 
 /** The id of the plan of each set, by the rows that are locked. */

@@ -6,6 +6,9 @@ import type { Db } from '../platform/db/engine.ts';
 import { fromHosts } from '../platform/db/from-hosts.ts';
 import type { UpdateRow } from '../updates/store.ts';
 
+/** Rows read per statement, because SQLite cannot be interrupted. */
+const READ_ROWS = 2_000;
+
 /** A host that policies may reach. */
 export interface ReachedHost {
   readonly id: string;
@@ -98,21 +101,31 @@ export async function hostsBySystem(
   }));
 }
 
-/** The updates of these hosts that wait for a decision, by host. */
-export async function waitingUpdates(db: Db, agentIds: readonly string[]): Promise<WaitingUpdate[]> {
-  const found: WaitingUpdate[] = [];
+/** The updates of these hosts that wait for a decision, host by host, in pages: one host may have tens of thousands. */
+export async function* waitingUpdates(
+  db: Db,
+  agentIds: readonly string[],
+): AsyncGenerator<readonly WaitingUpdate[]> {
   for (const some of chunks(agentIds)) {
-    const rows = await fromHosts(db, some)
-      .crossJoin('updates as u')
-      .select(['u.id', 'u.agent_id', 'u.ecosystem', 'u.name', 'u.arch', 'u.available_version', 'u.origin'])
-      .select(['u.change', 'u.recommended', 'u.taken_back', 'u.plan_id', 'u.judged_at', 'u.updated_at'])
-      .whereRef('u.agent_id', '=', 'h.id')
-      .where('u.state', '=', sql.lit('pending'))
-      .where('u.gone', '=', sql.lit(0))
-      .orderBy('h.id')
-      .orderBy('u.id')
-      .execute();
-    found.push(...rows);
+    const left = new Set(some);
+    for (let after = { agentId: '', id: '' }; ; ) {
+      const rows = await fromHosts(db, [...left])
+        .crossJoin('updates as u')
+        .select(['u.id', 'u.agent_id', 'u.ecosystem', 'u.name', 'u.arch', 'u.available_version', 'u.origin'])
+        .select(['u.change', 'u.recommended', 'u.taken_back', 'u.plan_id', 'u.judged_at', 'u.updated_at'])
+        .whereRef('u.agent_id', '=', 'h.id')
+        .where('u.state', '=', sql.lit('pending'))
+        .where('u.gone', '=', sql.lit(0))
+        .where('u.id', '>', sql<string>`CASE WHEN h.id = ${after.agentId} THEN ${after.id} ELSE '' END`)
+        .orderBy('h.id')
+        .orderBy('u.id')
+        .limit(READ_ROWS)
+        .execute();
+      if (rows.length > 0) yield rows;
+      const last = rows.at(-1);
+      if (!last || rows.length < READ_ROWS) break;
+      after = { agentId: last.agent_id, id: last.id };
+      for (const { agent_id: id } of rows) if (id !== last.agent_id) left.delete(id);
+    }
   }
-  return found;
 }

@@ -138,18 +138,18 @@ async function readWaiting(
     const reached = page.filter(isReached);
     for (const host of reached) hosts.set(host.id, host);
     const frozen = new Set(reached.flatMap((host) => (freezes.of(host) ? host.id : [])));
-    for (const update of await waitingUpdates(
-      db,
-      reached.map(({ id }) => id),
-    )) {
-      const subject = { ...update, ecosystem: Value.Parse(Ecosystem, update.ecosystem) };
-      const reason =
-        leftOut({ ...policy, sha256: DRAFT_POLICY.sha256 }, subject) ??
-        (frozen.has(update.agent_id) ? 'blackout' : null);
-      if (reason === null) matching.push(update);
-      else reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+    const ids = reached.map(({ id }) => id);
+    for await (const some of waitingUpdates(db, ids)) {
+      for (const update of some) {
+        const subject = { ...update, ecosystem: Value.Parse(Ecosystem, update.ecosystem) };
+        const reason =
+          leftOut({ ...policy, sha256: DRAFT_POLICY.sha256 }, subject) ??
+          (frozen.has(update.agent_id) ? 'blackout' : null);
+        if (reason === null) matching.push(update);
+        else reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+      }
+      await takeTurn();
     }
-    await takeTurn();
   }
 }
 

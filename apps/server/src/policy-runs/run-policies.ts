@@ -169,13 +169,6 @@ export async function collect(
   for await (const page of pagesOfHosts(db, turn)) {
     if (isStopped()) break;
     const hosts = await withTags(db, page, scopes);
-    const updates = Map.groupBy(
-      await waitingUpdates(
-        db,
-        hosts.map(({ id }) => id),
-      ),
-      ({ agent_id: id }) => id,
-    );
     const allows = await allowing(hosts);
     const mayAsk: MayAsk = (policy, update) => {
       if (!allows(policy, update)) return false;
@@ -184,9 +177,14 @@ export async function collect(
       if (reason !== null && own) countStop(own, reason);
       return reason === null;
     };
-    for (const host of hosts)
-      if (!freezes.of(host)) match(host, { updates: updates.get(host.id) ?? [], mayAsk, asked });
-    await takeTurn();
+    const open = new Map(hosts.filter((host) => !freezes.of(host)).map((host) => [host.id, host]));
+    for await (const some of waitingUpdates(db, [...open.keys()])) {
+      for (const [id, updates] of Map.groupBy(some, ({ agent_id: of }) => of)) {
+        const host = open.get(id);
+        if (host) match(host, { updates, mayAsk, asked });
+      }
+      await takeTurn();
+    }
     const total = asked.values().reduce((sum, list) => sum + list.length, 0);
     if (total >= turn.updatesMax) break;
   }

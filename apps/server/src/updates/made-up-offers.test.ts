@@ -11,6 +11,7 @@ import { RECOMMENDED_HERE } from './offer-rules.ts';
 import { recommendOffers, recommendVersions } from './recommend-offers.ts';
 import { recordCandidates } from './record-candidates.ts';
 import { newRow } from './record-scan.ts';
+import { openVersionsOf, rivalsOf } from './rivals-store.ts';
 import { insertUpdates } from './store.ts';
 
 const ecosystem = 'npm';
@@ -23,7 +24,7 @@ describe.each(ENGINES)('npm packages that a host makes up, on $name', (engine) =
   async function setUp() {
     let read = 0;
     const tell = ({ sql, rows }: { sql: string; rows: number | null }) => {
-      if (/^select .* from "updates"/.test(sql)) read += rows ?? 0;
+      if (/^select .* from "?updates"?\b|^SELECT o\./is.test(sql)) read += rows ?? 0;
     };
     const database = await engine.open({ watch: { thresholdMs: 0, elapsedMs: () => 0, tell } });
     const platform = createTestPlatform(database);
@@ -76,6 +77,26 @@ describe.each(ENGINES)('npm packages that a host makes up, on $name', (engine) =
     // The first time it writes, which lets others run anyway.
     await recommend();
     expect(await longestTurn(recommend)).toBeLessThan(HELD_MAX_MS);
+  });
+
+  test('all of one that are approved together are read once, not once for each other', async () => {
+    const { database, offer, rowsRead } = await setUp();
+    await offer(Array.from({ length: 60 }, (_, n) => ['many', `2.${n}.0`]));
+    await offer([['other', '2.0.0']]);
+    const all = await database.read.selectFrom('updates').select('id').orderBy('id').execute();
+    const ids = all.map(({ id }) => id);
+    const [taken = '', other = ''] = [ids[7], ids.at(-1)];
+    await database.transact((tx) =>
+      tx.updateTable('updates').set({ state: 'approved' }).where('id', '=', taken).execute(),
+    );
+    const before = rowsRead();
+    const rivals = await rivalsOf(database.read, ids);
+    expect(rowsRead() - before).toBe(1 + ids.length);
+    expect(new Set(rivals.keys())).toEqual(new Set(ids.filter((id) => id !== taken && id !== other)));
+    expect(rivals.get(ids[0] ?? '')).toMatchObject({ updateId: taken, version: '2.7.0', state: 'approved' });
+    expect((await openVersionsOf(database.read, ids.slice(0, 30))).toSorted()).toEqual(ids.slice(0, 60));
+    expect(rowsRead() - before).toBe(1 + ids.length + 60);
+    expect(await rivalsOf(database.read, [other])).toEqual(new Map());
   });
 
   test('an incomplete report adds no candidates beyond what is kept; a complete one replaces all', async () => {

@@ -8,7 +8,7 @@ import {
   insertHistory,
   insertUpdates,
   type KnownUpdate,
-  openVersionsOf,
+  openUpdatesOfPackage,
   refreshUpdate,
   type UpdateRow,
 } from './store.ts';
@@ -26,7 +26,7 @@ export async function offerFix(
   platform: Pick<Platform, 'newId' | 'now'>,
   { of, fixVersion }: { of: Candidates; fixVersion: string | null },
 ): Promise<UpdateRow | null> {
-  const open = await openVersionsOf(tx, of);
+  const open = await openUpdatesOfPackage(tx, of);
   for (const row of open) {
     if (row.available_version === fixVersion) await markFix(tx, platform, { row, of });
     else if (isSmallestFix(row.offers)) await unmarkFix(tx, platform, { row, fixVersion });

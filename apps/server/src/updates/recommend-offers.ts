@@ -8,7 +8,7 @@ import { hasPlaces, packageKey } from './scan-rules.ts';
 import {
   type KnownUpdate,
   openUpdatesOf,
-  openVersionsOf,
+  openUpdatesOfPackage,
   type PackageOfHost,
   setRecommended,
 } from './store.ts';
@@ -36,7 +36,7 @@ export async function recommendVersions(
   { of, maxChange }: { of: PackageOfHost; maxChange: MaxChange },
 ): Promise<void> {
   if (!hasPlaces(of.ecosystem)) return;
-  await recommendAmong(tx, { open: await openVersionsOf(tx, of), maxChange });
+  await recommendAmong(tx, { open: await openUpdatesOfPackage(tx, of), maxChange });
 }
 
 async function recommendAmong(

@@ -16,7 +16,7 @@ import {
   type UpdateSelection,
   walked,
 } from './filter-store.ts';
-import { otherVersions } from './rivals-store.ts';
+import { takenBeside } from './rivals-store.ts';
 import { openOfPlans } from './siblings-store.ts';
 import { updateOrder } from './sort-store.ts';
 import { lastClosed } from './store.ts';
@@ -178,7 +178,7 @@ const PARTLY_INDEXED: readonly UpdateListFilter[] = [
 describe.each(ENGINES.filter(({ name }) => name === 'sqlite'))('lists of updates, on $name', (engine) => {
   test('an index finds the other versions of a package on its host, however many updates are approved', async () => {
     const database = await engine.open();
-    const { rows } = await sql`EXPLAIN QUERY PLAN ${otherVersions(['u'])}`.execute(database.read);
+    const { rows } = await sql`EXPLAIN QUERY PLAN ${takenBeside(['u'])}`.execute(database.read);
     expect(JSON.stringify(rows)).toMatch(
       /SEARCH o USING INDEX updates_(open|agent) \(agent_id=\? AND ecosystem=\? AND name=\?/,
     );

@@ -71,7 +71,10 @@ export async function openUpdatesOf(
 }
 
 /** The open updates of one package of a host. */
-export async function openVersionsOf(db: Db, { name, arch, ...of }: PackageOfHost): Promise<KnownUpdate[]> {
+export async function openUpdatesOfPackage(
+  db: Db,
+  { name, arch, ...of }: PackageOfHost,
+): Promise<KnownUpdate[]> {
   const open = updatesOf(db, of).select(KNOWN).where(IS_OPEN);
   return pagesOf(open.where('name', '=', name).where('arch', '=', arch));
 }
