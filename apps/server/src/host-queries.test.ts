@@ -64,7 +64,7 @@ describe('of a page of hosts SQLite reads the rows of these hosts alone:', () =>
     ['what they offer of a rollout', (db, agentIds) => offersOfHosts(db, { rolloutId: 'any', agentIds })],
     ['how long installations take', (db, agentIds) => usualDurations(db, { agentIds, nowMs: 1 })],
     ['what waits on one', (db, [id = '']) => pendingOf(db, id)],
-    ['what updates would bring', (db, ids) => pendingOfHosts(db, ids)],
+    ['what updates would bring', (db, ids) => Array.fromAsync(pendingOfHosts(db, ids))],
     [
       'who missed a window',
       (db, agentIds) => missedOf(db, { agentIds, policyId: 'any', opening: { startMs: 1, endMs: 9 } }),

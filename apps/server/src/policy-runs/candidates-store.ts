@@ -1,9 +1,8 @@
 import type { PolicyScope } from '@tidegate/protocol/policies-api';
 import { sql } from 'kysely';
 import { activeHostsIn } from '../agents/host-scope.ts';
-import { chunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
-import { fromHosts } from '../platform/db/from-hosts.ts';
+import { fromHosts, partsOfHosts } from '../platform/db/from-hosts.ts';
 import type { UpdateRow } from '../updates/store.ts';
 
 /** Rows read per statement, because SQLite cannot be interrupted. */
@@ -101,31 +100,25 @@ export async function hostsBySystem(
   }));
 }
 
-/** The updates of these hosts that wait for a decision, host by host, in pages: one host may have tens of thousands. */
-export async function* waitingUpdates(
+/** The updates of these hosts that wait for a decision, host by host, in parts. */
+export function waitingUpdates(
   db: Db,
   agentIds: readonly string[],
 ): AsyncGenerator<readonly WaitingUpdate[]> {
-  for (const some of chunks(agentIds)) {
-    const left = new Set(some);
-    for (let after = { agentId: '', id: '' }; ; ) {
-      const rows = await fromHosts(db, [...left])
+  return partsOfHosts<WaitingUpdate>(agentIds, {
+    size: READ_ROWS,
+    read: (hosts, after) =>
+      fromHosts(db, hosts)
         .crossJoin('updates as u')
         .select(['u.id', 'u.agent_id', 'u.ecosystem', 'u.name', 'u.arch', 'u.available_version', 'u.origin'])
         .select(['u.change', 'u.recommended', 'u.taken_back', 'u.plan_id', 'u.judged_at', 'u.updated_at'])
         .whereRef('u.agent_id', '=', 'h.id')
         .where('u.state', '=', sql.lit('pending'))
         .where('u.gone', '=', sql.lit(0))
-        .where('u.id', '>', sql<string>`CASE WHEN h.id = ${after.agentId} THEN ${after.id} ELSE '' END`)
+        .where('u.id', '>', after?.id ?? '')
         .orderBy('h.id')
         .orderBy('u.id')
         .limit(READ_ROWS)
-        .execute();
-      if (rows.length > 0) yield rows;
-      const last = rows.at(-1);
-      if (!last || rows.length < READ_ROWS) break;
-      after = { agentId: last.agent_id, id: last.id };
-      for (const { agent_id: id } of rows) if (id !== last.agent_id) left.delete(id);
-    }
-  }
+        .execute(),
+  });
 }

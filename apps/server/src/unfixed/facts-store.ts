@@ -1,14 +1,14 @@
-import { type SqlBool, sql } from 'kysely';
+import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { PackageVersionOf, Subject } from '../advisories/subjects.ts';
-import { keysOf, nameKeys } from '../installed/identity.ts';
-import { chunks } from '../platform/db/chunks.ts';
+import { nameKeys } from '../installed/identity.ts';
+import { storedPackages } from '../installed/store.ts';
 import type { Db } from '../platform/db/engine.ts';
-import { fromHosts } from '../platform/db/from-hosts.ts';
-import { placeOf } from './unfixed-rules.ts';
+import { fromHosts, partsOfHosts } from '../platform/db/from-hosts.ts';
+import type { UpdateRow } from '../updates/store.ts';
 
 const CHECKS_PAGE = 5_000;
-/** Hosts whose packages one query reads. */
-const READ_HOSTS = 20;
+/** Updates read per statement, because SQLite cannot be interrupted. */
+const READ_ROWS = 2_000;
 
 /** Checks in the order of their key, page by page. */
 export async function checksAfter(db: Db, after: Subject) {
@@ -39,58 +39,73 @@ export async function activeHosts(db: Db, { after, limit }: { after: string; lim
 export async function reportsOf(db: Db, ids: readonly string[]) {
   return db
     .selectFrom('inventory_reports')
-    .select(['agent_id', 'ecosystem', 'digest', 'complete'])
+    .select(['agent_id', 'ecosystem', 'digest', 'complete', 'package_count'])
     .where('agent_id', 'in', ids)
     .orderBy('agent_id')
     .orderBy('ecosystem')
     .execute();
 }
 
-/** The packages of these reports, by `placeOf` host and ecosystem. */
+/** The packages of a report. */
 export async function packagesOf(
   db: Db,
-  reports: readonly { agentId: string; ecosystem: string }[],
-): Promise<Map<string, PackageVersionOf[]>> {
-  const found = new Map<string, PackageVersionOf[]>();
-  const byEcosystem = Map.groupBy(reports, ({ ecosystem }) => ecosystem);
-  for (const [ecosystem, some] of byEcosystem) {
-    const [first, last] = keysOf(ecosystem);
-    const ids = some.map(({ agentId }) => agentId);
-    for (const part of chunks(ids, READ_HOSTS)) {
-      const rows = await selectPackages(db)
-        .where('ecosystem', '=', ecosystem)
-        .where('name_key', '>=', first)
-        .where('name_key', '<=', last)
-        .where('agent_id', 'in', part)
-        .execute();
-      for (const { agent_id: agentId, ...row } of rows) {
-        const place = placeOf(agentId, ecosystem);
-        const own = found.get(place) ?? [];
-        found.set(place, own);
-        own.push(row);
-      }
+  report: { agentId: string; ecosystem: string },
+): Promise<PackageVersionOf[]> {
+  const found: PackageVersionOf[] = [];
+  for await (const page of storedPackages(db, report)) {
+    for (const { name, version, source_name: sourceName, source_version: sourceVersion, origin } of page) {
+      found.push({ name, version, sourceName, sourceVersion, origin });
     }
   }
   return found;
 }
 
-/** Versions that updates would bring to these hosts. */
-export async function pendingOf(db: Db, ids: readonly string[]) {
-  return fromHosts(db, ids)
-    .crossJoin('updates as u')
-    .select([
-      'u.id',
-      'u.agent_id',
-      'u.ecosystem',
-      'u.name',
-      'u.available_version',
-      'u.state',
-      'u.stopped_under',
-    ])
-    .whereRef('u.agent_id', '=', 'h.id')
-    .where('u.gone', '=', 0)
-    .where('u.state', 'in', ['pending', 'awaiting_plan', 'approved', 'installing'])
-    .execute();
+/** The last column of the index of open updates. */
+const UNDOING = sql<string>`CASE WHEN u.rollback_of IS NULL THEN '' ELSE u.id END`;
+
+type PendingUpdate = Pick<
+  UpdateRow,
+  | 'id'
+  | 'agent_id'
+  | 'ecosystem'
+  | 'name'
+  | 'arch'
+  | 'available_version'
+  | 'state'
+  | 'stopped_under'
+  | 'rollback_of'
+>;
+
+/** Versions that updates would bring to these hosts, host by host, in parts. */
+export function pendingOf(db: Db, ids: readonly string[]): AsyncGenerator<readonly PendingUpdate[]> {
+  return partsOfHosts<PendingUpdate>(ids, {
+    size: READ_ROWS,
+    read: (hosts, after) =>
+      fromHosts(db, hosts)
+        .crossJoin('updates as u')
+        .select(['u.id', 'u.agent_id', 'u.ecosystem', 'u.name', 'u.arch', 'u.available_version'])
+        .select(['u.state', 'u.stopped_under', 'u.rollback_of'])
+        .whereRef('u.agent_id', '=', 'h.id')
+        .where('u.gone', '=', 0)
+        .where('u.state', 'in', ['pending', 'awaiting_plan', 'approved', 'installing'])
+        // With this condition and this order it is the index of open updates: a host may have any number of ended ones.
+        .where(sql<SqlBool>`u.state NOT IN ('installed', 'superseded')`)
+        .where(after === null ? sql<SqlBool>`1 = 1` : isBehind(after))
+        .orderBy('h.id')
+        .orderBy('u.ecosystem')
+        .orderBy('u.name')
+        .orderBy('u.arch')
+        .orderBy('u.available_version')
+        .orderBy(UNDOING)
+        .limit(READ_ROWS)
+        .execute(),
+  });
+}
+
+function isBehind(row: PendingUpdate): RawBuilder<SqlBool> {
+  const undoing = row.rollback_of === null ? '' : row.id;
+  return sql<SqlBool>`(u.ecosystem, u.name, u.arch, u.available_version, ${UNDOING})
+    > (${row.ecosystem}, ${row.name}, ${row.arch}, ${row.available_version}, ${undoing})`;
 }
 
 export interface Affected {

@@ -46,7 +46,7 @@ export async function listUnfixedHosts(
   const ids = hosts.map(({ id }) => id);
   if (ids.length === 0) return { items: [], last: null };
   const packages = Map.groupBy(await installedOn(db, ids, { ecosystem, names }), (one) => one.agent_id);
-  const pending = Map.groupBy(await pendingOf(db, ids), (one) =>
+  const pending = Map.groupBy((await Array.fromAsync(pendingOf(db, ids))).flat(), (one) =>
     placeOf(one.agent_id, placeOf(one.ecosystem, one.name)),
   );
   const installed = hosts.map((host) => ({

@@ -1,10 +1,11 @@
 import { Ecosystem } from '@tidegate/protocol/scalars';
 import { Value } from 'typebox/value';
-import { subjectKey } from '../advisories/subjects.ts';
+import { type PackageVersionOf, subjectKey } from '../advisories/subjects.ts';
 import type { AdvisoryWorker } from '../advisories/worker.ts';
 import { withTags } from '../agents/host-scope.ts';
 import type { Config } from '../config.ts';
 import { compareText } from '../platform/compare-text.ts';
+import { weighedChunks } from '../platform/db/chunks.ts';
 import { createDue } from '../platform/due.ts';
 import type { Platform } from '../platform/platform.ts';
 import { createPace } from '../platform/turns.ts';
@@ -24,6 +25,8 @@ import { writeSums } from './write-sums.ts';
 
 /** Hosts read in one turn. */
 const PAGE_HOSTS = 100;
+/** Packages of reports that are read together; a host may report hundreds of thousands. */
+const READ_PACKAGES = 30_000;
 /** Packages that nobody has judged, and that one pass has judged. */
 const JUDGED_A_PASS = 5_000;
 const JUDGE_WAIT_MS = 60_000;
@@ -140,12 +143,13 @@ async function readImages(
   const db = platform.database.read;
   const byId = new Map(hosts.map((host) => [host.id, host]));
   const found = new Map<string, { images: Image[]; isWhole: boolean }>();
-  const unread: Reported[] = [];
+  const unread: { report: Reported; count: number }[] = [];
   const put = (agentId: string, image: Image, isWhole: boolean) => {
     const own = found.get(agentId) ?? { images: [], isWhole: true };
     found.set(agentId, { images: [...own.images, image], isWhole: own.isWhole && isWhole });
   };
-  for (const { agent_id: agentId, ecosystem, digest, complete } of await reportsOf(db, [...byId.keys()])) {
+  for (const row of await reportsOf(db, [...byId.keys()])) {
+    const { agent_id: agentId, ecosystem, digest, complete, package_count: count } = row;
     const host = byId.get(agentId);
     if (!host || !Value.Check(Ecosystem, ecosystem)) continue;
     const system = { id: host.os_id, versionId: host.os_version_id };
@@ -153,20 +157,22 @@ async function readImages(
     const report = { agentId, ecosystem, system, digest: complete === 1 && digest !== '' ? digest : null };
     const known = images.find(report);
     if (known) put(agentId, known, complete === 1);
-    else unread.push(report);
+    else unread.push({ report, count });
   }
-  if (unread.length === 0) return found;
-  const packages = await packagesOf(db, unread);
-  const reread = await reportsOf(
-    db,
-    unread.map(({ agentId }) => agentId),
-  );
-  const digests = new Map(reread.map((row) => [placeOf(row.agent_id, row.ecosystem), row.digest]));
-  for (const report of unread) {
-    const place = placeOf(report.agentId, report.ecosystem);
-    // Of a report that came in between only a part may be read: these packages have no name.
-    const digest = digests.get(place) === report.digest ? report.digest : null;
-    put(report.agentId, images.add({ ...report, digest }, packages.get(place) ?? []), digest !== null);
+  for (const some of weighedChunks(unread, { weigh: ({ count }) => count, most: READ_PACKAGES })) {
+    const read = new Map<Reported, readonly PackageVersionOf[]>();
+    for (const { report } of some) read.set(report, await packagesOf(db, report));
+    const reread = await reportsOf(
+      db,
+      some.map(({ report: { agentId } }) => agentId),
+    );
+    const digests = new Map(reread.map((row) => [placeOf(row.agent_id, row.ecosystem), row.digest]));
+    for (const [report, packages] of read) {
+      // Of a report that came in between only a part may be read: these packages have no name.
+      const isRead = digests.get(placeOf(report.agentId, report.ecosystem)) === report.digest;
+      const digest = isRead ? report.digest : null;
+      put(report.agentId, images.add({ ...report, digest }, packages), digest !== null);
+    }
   }
   return found;
 }
@@ -185,16 +191,18 @@ async function readPending(
     scopes,
   );
   const byId = new Map(tagged.map((host) => [host.id, host]));
-  for (const row of await pendingOf(db, [...byId.keys()])) {
-    const host = byId.get(row.agent_id);
-    if (!host) continue;
-    const own = byHost.get(row.agent_id) ?? new Map<string, Map<string, boolean>>();
-    byHost.set(row.agent_id, own);
-    const place = placeOf(row.ecosystem, row.name);
-    const versions = own.get(place) ?? new Map<string, boolean>();
-    own.set(place, versions);
-    const isApprovable = waitsFor(row, host, stops) === 'approval';
-    versions.set(row.available_version, isApprovable || (versions.get(row.available_version) ?? false));
+  for await (const some of pendingOf(db, [...byId.keys()])) {
+    for (const row of some) {
+      const host = byId.get(row.agent_id);
+      if (!host) continue;
+      const own = byHost.get(row.agent_id) ?? new Map<string, Map<string, boolean>>();
+      byHost.set(row.agent_id, own);
+      const place = placeOf(row.ecosystem, row.name);
+      const versions = own.get(place) ?? new Map<string, boolean>();
+      own.set(place, versions);
+      const isApprovable = waitsFor(row, host, stops) === 'approval';
+      versions.set(row.available_version, isApprovable || (versions.get(row.available_version) ?? false));
+    }
   }
   return new Map([...byHost].map(([id, own]) => [id, offersOf(own)]));
 }

@@ -117,7 +117,7 @@ async function describe(
     await affectedPackages(db, { id, installed: found.installed, hosts }),
     (row) => row.agent_id,
   );
-  const pending = Map.groupBy(await pendingOf(db, ids), (row) => row.agent_id);
+  const pending = Map.groupBy((await Array.fromAsync(pendingOf(db, ids))).flat(), (row) => row.agent_id);
   const stops = await stopsOf(deps);
   const scopes = stops.holds.map(({ scope }) => scope);
   const tagged = await withTags(
