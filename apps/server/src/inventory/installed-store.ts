@@ -137,19 +137,24 @@ function conditionsOf({
     sql<SqlBool>`p.agent_id = ${agentId}`,
     ...(ecosystem === undefined ? [] : [sql<SqlBool>`p.ecosystem = ${ecosystem}`]),
     ...(q === undefined ? [] : [sql<SqlBool>`lower(p.name) LIKE ${containing(q)} ESCAPE '\\'`]),
-    ...(hasUpdate === undefined ? [] : [hasUpdate ? hasOffer([]) : sql<SqlBool>`NOT ${hasOffer([])}`]),
-    ...(verdict === undefined ? [] : [hasOffer([sql<SqlBool>`u.verdict = ${verdict}`])]),
+    ...(hasUpdate === undefined
+      ? []
+      : [hasUpdate ? hasOffer(agentId, []) : sql<SqlBool>`NOT ${hasOffer(agentId, [])}`]),
+    ...(verdict === undefined ? [] : [hasOffer(agentId, [sql<SqlBool>`u.verdict = ${verdict}`])]),
   ];
 }
 
-/** Whether an update is for this package; `isOfferOf` is the same for rows. */
-function hasOffer(more: readonly Condition[]): Condition {
-  return sql<SqlBool>`EXISTS (SELECT 1 FROM updates AS u WHERE ${and([
-    sql<SqlBool>`u.agent_id = p.agent_id AND u.ecosystem = p.ecosystem AND u.name = p.name`,
-    sql<SqlBool>`u.arch IN (p.arch, '') AND u.current_version = p.version`,
-    sql<SqlBool>`u.state NOT IN (${sql.join(CLOSED_STATES)})`,
+/**
+ * Whether an update is for this package; `isOfferOf` is the same for rows. The updates of the host are read once: a host may have
+ * thousands of versions and of updates of one package, and looking for its updates at each version would take the product.
+ */
+function hasOffer(agentId: string, more: readonly Condition[]): Condition {
+  const open = sql`FROM updates AS u WHERE ${and([
+    sql<SqlBool>`u.agent_id = ${agentId} AND u.state NOT IN (${sql.join(CLOSED_STATES.map((state) => sql.lit(state)))})`,
     ...more,
-  ])})`;
+  ])}`;
+  return sql<SqlBool>`((p.ecosystem, p.name, p.version, p.arch) IN (SELECT u.ecosystem, u.name, u.current_version, u.arch ${open})
+    OR (p.ecosystem, p.name, p.version) IN (SELECT u.ecosystem, u.name, u.current_version ${open} AND u.arch = ''))`;
 }
 
 /** An update without an architecture matches any, as in a scan. */
