@@ -13,7 +13,7 @@ import type { Db } from '../platform/db/engine.ts';
 import { isBehind, type Order, type Position, sortedBy } from '../platform/db/keyset.ts';
 import { containing } from '../platform/db/like.ts';
 import type { Tables } from '../platform/db/tables.ts';
-import { CLOSED_STATES } from '../updates/transition-rules.ts';
+import { isOpenUpdate } from '../updates/open-schema.ts';
 import type { ReportRow } from './store.ts';
 
 export interface InstalledSelection {
@@ -112,7 +112,7 @@ export async function openOffers(
     .select(['state', 'verdict', 'security'])
     .where('agent_id', '=', agentId)
     .where('name', 'in', names)
-    .where('state', 'not in', CLOSED_STATES)
+    .where(sql.raw<SqlBool>(isOpenUpdate('state')))
     .orderBy('id', 'desc')
     .execute();
 }
@@ -145,16 +145,13 @@ function conditionsOf({
 }
 
 /**
- * Whether an update is for this package; `isOfferOf` is the same for rows. The updates of the host are read once: a host may have
- * thousands of versions and of updates of one package, and looking for its updates at each version would take the product.
+ * Whether an update is for this package; `isOfferOf` is the same for rows. What the host is offered is gathered beforehand: it may
+ * have thousands of versions and of updates of one package, and looking for its updates at each version would take the product.
  */
 function hasOffer(agentId: string, more: readonly Condition[]): Condition {
-  const open = sql`FROM updates AS u WHERE ${and([
-    sql<SqlBool>`u.agent_id = ${agentId} AND u.state NOT IN (${sql.join(CLOSED_STATES.map((state) => sql.lit(state)))})`,
-    ...more,
-  ])}`;
-  return sql<SqlBool>`((p.ecosystem, p.name, p.version, p.arch) IN (SELECT u.ecosystem, u.name, u.current_version, u.arch ${open})
-    OR (p.ecosystem, p.name, p.version) IN (SELECT u.ecosystem, u.name, u.current_version ${open} AND u.arch = ''))`;
+  const offers = sql`(SELECT u.ecosystem, u.name, u.current_version, u.arch FROM updates AS u
+    WHERE ${and([sql<SqlBool>`u.agent_id = ${agentId}`, sql.raw<SqlBool>(isOpenUpdate('u.state')), ...more])})`;
+  return sql<SqlBool>`((p.ecosystem, p.name, p.version, p.arch) IN ${offers} OR (p.ecosystem, p.name, p.version, '') IN ${offers})`;
 }
 
 /** An update without an architecture matches any, as in a scan. */

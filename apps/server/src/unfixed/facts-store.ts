@@ -4,6 +4,7 @@ import { nameKeys } from '../installed/identity.ts';
 import { storedPackages } from '../installed/store.ts';
 import type { Db } from '../platform/db/engine.ts';
 import { fromHosts, partsOfHosts } from '../platform/db/from-hosts.ts';
+import { isOpenUpdate } from '../updates/open-schema.ts';
 import type { UpdateRow } from '../updates/store.ts';
 
 const CHECKS_PAGE = 5_000;
@@ -89,7 +90,7 @@ export function pendingOf(db: Db, ids: readonly string[]): AsyncGenerator<readon
         .where('u.gone', '=', 0)
         .where('u.state', 'in', ['pending', 'awaiting_plan', 'approved', 'installing'])
         // With this condition and this order it is the index of open updates: a host may have any number of ended ones.
-        .where(sql<SqlBool>`u.state NOT IN ('installed', 'superseded')`)
+        .where(sql.raw<SqlBool>(isOpenUpdate('u.state')))
         .where(after === null ? sql<SqlBool>`1 = 1` : isBehind(after))
         .orderBy('h.id')
         .orderBy('u.ecosystem')

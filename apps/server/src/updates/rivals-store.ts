@@ -1,6 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { chunks } from '../platform/db/chunks.ts';
 import type { Db } from '../platform/db/engine.ts';
+import { isOpenUpdate } from './open-schema.ts';
 import type { UpdateRow } from './store.ts';
 
 /** In the states of updates of which no other version may be approved. */
@@ -73,5 +74,5 @@ function fromPackages(updateIds: readonly string[]): RawBuilder<unknown> {
   return sql`FROM (SELECT DISTINCT agent_id, ecosystem, name, arch FROM updates WHERE id IN (${sql.join(updateIds)})) AS p
     CROSS JOIN updates AS o
     WHERE o.agent_id = p.agent_id AND o.ecosystem = p.ecosystem AND o.name = p.name AND o.arch = p.arch
-      AND o.state NOT IN ('installed', 'superseded')`;
+      AND ${sql.raw(isOpenUpdate('o.state'))}`;
 }

@@ -15,6 +15,7 @@ import { chunks } from '../platform/db/chunks.ts';
 import type { Db, HotSql, Tx } from '../platform/db/engine.ts';
 import { textOrNull } from '../platform/db/hot-sql.ts';
 import type { Tables } from '../platform/db/tables.ts';
+import { isOpenUpdate } from './open-schema.ts';
 
 export type UpdateRow = Omit<Selectable<Tables['updates']>, 'gone' | 'again' | 'host_os_id' | 'blocked'>;
 export type HistoryRow = Selectable<Tables['update_history']>;
@@ -42,8 +43,7 @@ export async function findUpdate(db: Db, id: string): Promise<UpdateRow | null> 
   return (await db.selectFrom('updates').selectAll().where('id', '=', id).executeTakeFirst()) ?? null;
 }
 
-/** The index of open updates has these states in its condition, so they are written as it has them. */
-const IS_OPEN = sql<SqlBool>`state NOT IN ('installed', 'superseded')`;
+const IS_OPEN = sql.raw<SqlBool>(isOpenUpdate('state'));
 const CLOSED = `state IN ('installed', 'superseded')`;
 
 /** What a scan goes by: reading all columns of all open updates would cost more than the rest of a small report. */
